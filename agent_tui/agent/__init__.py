@@ -1,0 +1,3 @@
+"""The loop: messages, events, tools, queue, Agent.
+Knows no SDK, no Textual, no disk: asyncio and pydantic only.
+"""

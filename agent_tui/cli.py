@@ -1,0 +1,5 @@
+"""The front door: parses, builds, runs. No logic of its own."""
+
+
+def main() -> None:
+    raise NotImplementedError

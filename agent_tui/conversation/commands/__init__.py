@@ -1,0 +1,3 @@
+"""Slash commands, a file per family; a command returns data (CommandResult).
+A face registers its own (such as /keys).
+"""

@@ -1,0 +1,1 @@
+"""Which Messages API this conversation talks to. Interface first."""

@@ -1,0 +1,147 @@
+"""ConversationEvents: what surrounds the AgentEvents (DESIGN: Vocabulary). Tag `type`.
+
+A subscriber of a Conversation gets both. JSON by agent.events.to_json.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+Status = Literal["ready", "waiting", "streaming", "tools", "stopping"]
+
+
+@dataclass(slots=True)
+class QueueEntry:
+    """One pending queue item as faces see it. delivery: when it will go out, in words."""
+
+    id: str
+    kind: Literal["steer", "follow_up"]
+    text: str
+    state: str
+    delivery: str
+
+
+@dataclass(slots=True)
+class QueueChangedEvent:
+    type: ClassVar[Literal["queue_changed"]] = "queue_changed"
+    items: list[QueueEntry]
+    paused: bool
+
+
+@dataclass(slots=True)
+class QueueDeliveredEvent:
+    """Where an item landed: "turn 3, after 2 tool results"."""
+
+    type: ClassVar[Literal["queue_delivered"]] = "queue_delivered"
+    item_id: str
+    kind: str
+    text: str
+    landed: str
+
+
+@dataclass(slots=True)
+class ContainerChangedEvent:
+    """expires_at: ISO 8601 as sent. pending: calls a paused program waits for."""
+
+    type: ClassVar[Literal["container_changed"]] = "container_changed"
+    id: str
+    state: Literal["busy", "paused", "idle", "expired"]
+    expires_at: str | None = None
+    pending: int = 0
+    location: Literal["hosted", "local"] = "hosted"
+    reused: int = 0
+    programs: int = 0
+    last_output: str = ""
+    files: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+
+@dataclass(slots=True)
+class McpServerChangedEvent:
+    type: ClassVar[Literal["mcp_server_changed"]] = "mcp_server_changed"
+    server: str
+    state: str
+    tools: int = 0
+    error: str | None = None
+
+
+@dataclass(slots=True)
+class PermissionRequestEvent:
+    """A call waits for the user: Conversation.answer(request_id, decision, reason).
+
+    rule: what "always" would allow, in words ("shell" or 'shell: git push').
+    """
+
+    type: ClassVar[Literal["permission_request"]] = "permission_request"
+    request_id: str
+    tool_call_id: str
+    tool_name: str
+    arguments: dict[str, Any]
+    caller: dict[str, Any] | None = None
+    rule: str = ""
+
+
+@dataclass(slots=True)
+class PermissionResolvedEvent:
+    """decision: allow | allow_always | deny | withdrawn (the run was stopped meanwhile)."""
+
+    type: ClassVar[Literal["permission_resolved"]] = "permission_resolved"
+    request_id: str
+    tool_call_id: str
+    decision: str
+
+
+@dataclass(slots=True)
+class RetryEvent:
+    """A failed request is tried again after wait_s seconds; attempt counts from 1."""
+
+    type: ClassVar[Literal["retry"]] = "retry"
+    attempt: int
+    wait_s: float
+    reason: str
+
+
+@dataclass(slots=True)
+class UsageChangedEvent:
+    """Session totals. cost: US dollars, None = price unknown (shown '?'). context_*: last
+    request's tokens and the model's window (None unknown)."""
+
+    type: ClassVar[Literal["usage"]] = "usage"
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+    cost: float | None
+    context_tokens: int | None = None
+    context_window: int | None = None
+
+
+@dataclass(slots=True)
+class StatusChangedEvent:
+    """Made at once when the phase changes (also by abort: "stopping"), not awaited in the loop."""
+
+    type: ClassVar[Literal["status"]] = "status"
+    status: Status
+
+
+@dataclass(slots=True)
+class SettingChangedEvent:
+    """model or thinking changed; takes effect at the next request."""
+
+    type: ClassVar[Literal["setting_changed"]] = "setting_changed"
+    name: str
+    value: str
+
+
+@dataclass(slots=True)
+class NoticeEvent:
+    """A line for the user, from the program itself. level error: say what to do."""
+
+    type: ClassVar[Literal["notice"]] = "notice"
+    level: Literal["info", "warning", "error"]
+    text: str
+
+
+ConversationEvent = (
+    QueueChangedEvent | QueueDeliveredEvent | ContainerChangedEvent | McpServerChangedEvent
+    | PermissionRequestEvent | PermissionResolvedEvent | RetryEvent | UsageChangedEvent
+    | StatusChangedEvent | SettingChangedEvent | NoticeEvent
+)  # fmt: skip

@@ -1,0 +1,3 @@
+"""The faces without a screen: print (text, json, stream-json) and RPC.
+They hold a Conversation and write its events.
+"""

@@ -1,0 +1,1 @@
+"""Logging to a file under home()/logs with secrets masked; never to the screen."""

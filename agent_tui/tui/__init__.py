@@ -1,0 +1,3 @@
+"""The Textual face: transcript, panels, composer, queue, dialogs.
+Everything foreign is shown through text.SafeText.
+"""

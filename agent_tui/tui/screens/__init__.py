@@ -1,0 +1,3 @@
+"""Dialogs and pickers.
+They never take a key meant for the composer.
+"""
