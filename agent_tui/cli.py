@@ -1,5 +1,168 @@
-"""The front door: parses, builds, runs. No logic of its own."""
+"""The front door: parses, builds, runs. No logic of its own; imports of substance happen
+inside the commands, so that --version and --help stay fast.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from agent_tui import __version__
+
+_COMMANDS_HELP = "Run `agent-tui COMMAND --help` for the options of a command."
+
+
+class _DefaultToChat(TyperGroup):
+    """`agent-tui TEXT` and `agent-tui --option ...` mean `agent-tui chat ...`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        own = {"--help", "--version", "--install-completion", "--show-completion"}
+        if not args or (args[0] not in self.commands and args[0] not in own):
+            args = ["chat", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=_DefaultToChat,
+    add_completion=True,
+    no_args_is_help=False,
+    pretty_exceptions_enable=False,
+    epilog=_COMMANDS_HELP,
+    help="A terminal agent on Anthropic's Messages API that can be seen and steered.",
+)
+offline_app = typer.Typer(help="The offline server: scripted replies, no model.")
+app.add_typer(offline_app, name="offline")
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"agent-tui {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def _fail(message: str, code: int = 2) -> NoReturn:
+    print(f"agent-tui: {message}", file=sys.stderr)  # noqa: T201
+    raise SystemExit(code)
+
+
+ModelOption = Annotated[str | None, typer.Option("--model", help="The model to use.")]
+BaseUrlOption = Annotated[
+    str | None, typer.Option("--base-url", help="The address of a Messages API.")
+]
+DemoOption = Annotated[
+    bool, typer.Option("--demo", help="Use the built-in demo: scripted replies, no model.")
+]
+AllowOption = Annotated[
+    str | None,
+    typer.Option("--allow", metavar="TOOL[,TOOL...]", help="Tools that run without being asked."),
+]
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("--config", help="A configuration file to use instead of config.toml."),
+]
+MaxTurnsOption = Annotated[
+    int | None, typer.Option("--max-turns", min=1, help="Stop a run after so many model calls.")
+]
+MaxCostOption = Annotated[
+    float | None, typer.Option("--max-cost", min=0, help="Stop when so many dollars are spent.")
+]
+MaxSecondsOption = Annotated[
+    float | None, typer.Option("--max-seconds", min=0, help="Stop a run after so many seconds.")
+]
+ThinkingOption = Annotated[
+    str | None, typer.Option("--thinking", help="off, low, medium, high, xhigh or max.")
+]
+SystemOption = Annotated[
+    str | None,
+    typer.Option("--system-prompt", help="Use this system prompt instead of the own one."),
+]
+AppendSystemOption = Annotated[
+    str | None, typer.Option("--append-system-prompt", help="Add this to the system prompt.")
+]
+
+
+@app.command(help="Open a conversation (the default command).")
+def chat(
+    text: Annotated[
+        str | None, typer.Argument(help="Sent as the first message.", show_default=False)
+    ] = None,
+    print_text: Annotated[
+        str | None,
+        typer.Option("-p", "--print", metavar="TEXT", help="Answer TEXT on stdout and end."),
+    ] = None,
+    output: Annotated[
+        str, typer.Option("--output", help="With -p: text, json or stream-json.")
+    ] = "text",
+    model: ModelOption = None,
+    base_url: BaseUrlOption = None,
+    demo: DemoOption = False,
+    allow: AllowOption = None,
+    config: ConfigOption = None,
+    thinking: ThinkingOption = None,
+    system_prompt: SystemOption = None,
+    append_system_prompt: AppendSystemOption = None,
+    max_turns: MaxTurnsOption = None,
+    max_cost: MaxCostOption = None,
+    max_seconds: MaxSecondsOption = None,
+) -> None:
+    from agent_tui import front
+
+    flags = {
+        "model": model, "base_url": base_url, "thinking": thinking,
+        "system_prompt": system_prompt, "append_system_prompt": append_system_prompt,
+        "max_turns": max_turns, "max_cost": max_cost, "max_seconds": max_seconds,
+    }  # fmt: skip
+    options = front.Options(
+        flags={k: v for k, v in flags.items() if v is not None},
+        demo=demo,
+        allow=[name.strip() for name in (allow or "").split(",") if name.strip()],
+        config=str(config) if config else None,
+    )
+    if text in ("rpc", "offline", "replay", "sessions", "mcp"):
+        _fail(f"options of `{text}` come after it: agent-tui {text} [OPTIONS]")
+    if output not in ("text", "json", "stream-json"):
+        _fail(f"--output {output!r} is not one of text, json, stream-json")
+    if print_text is not None:
+        if text is not None:
+            _fail("give the text either after -p or as an argument, not both")
+        raise SystemExit(front.print_once(options, print_text, output))  # type: ignore[arg-type]
+    raise SystemExit(front.interactive(options, text or ""))
+
+
+@offline_app.command(
+    "serve", help="Serve a scripted Messages API on 127.0.0.1, for any SDK client."
+)
+def offline_serve(
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = 0,
+    speed: Annotated[
+        float, typer.Option("--speed", min=0, help="Characters a second; 0: at once.")
+    ] = 400.0,
+    scenario: Annotated[
+        Path | None, typer.Option("--scenario", help="Play the turns of this JSON file.")
+    ] = None,
+    log: Annotated[
+        Path | None, typer.Option("--log", help="Write a line for each request to this file.")
+    ] = None,
+) -> None:
+    from agent_tui.offline.server import serve
+
+    try:
+        serve(port, speed, str(scenario) if scenario else None, str(log) if log else None)
+    except OSError as error:
+        _fail(f"the offline server could not start: {error}", 1)
 
 
 def main() -> None:
-    raise NotImplementedError
+    """The console script."""
+    app(prog_name="agent-tui")

@@ -2,132 +2,437 @@
 and hands on; it decides little. Everything a face may ask for is a method here.
 """
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
-from agent_tui.agent.agent import Agent
-from agent_tui.agent.events import AgentEvent
-from agent_tui.agent.messages import AgentMessage, ImageContent
-from agent_tui.conversation.events import ConversationEvent, QueueEntry, Status
+from agent_tui.agent.agent import Agent, Phase
+from agent_tui.agent.events import (
+    AgentEndEvent,
+    AgentEvent,
+    MessageEndEvent,
+    MessageUpdateEvent,
+    StreamEvent,
+    ToolExecutionEndEvent,
+    ToolExecutionStartEvent,
+    TurnEndEvent,
+    TurnStartEvent,
+)
+from agent_tui.agent.loop import (
+    AgentLoopConfig,
+    LLMContext,
+    PrepareNextTurnContext,
+    StreamFunction,
+    StreamOptions,
+    ThinkingLevel,
+)
+from agent_tui.agent.messages import (
+    AgentMessage,
+    AssistantMessage,
+    CustomMessage,
+    ImageContent,
+    TextContent,
+    UserMessage,
+)
+from agent_tui.agent.tools import AgentTool
+from agent_tui.conversation.approvals import Approvals
+from agent_tui.conversation.commands import default_registry
+from agent_tui.conversation.driver import RunDriver
+from agent_tui.conversation.endpoint import Endpoint
+from agent_tui.conversation.events import (
+    ConversationEvent,
+    NoticeEvent,
+    QueueChangedEvent,
+    QueueDeliveredEvent,
+    QueueEntry,
+    RetryEvent,
+    SettingChangedEvent,
+    Status,
+    StatusChangedEvent,
+)
+from agent_tui.conversation.limits import Limits
+from agent_tui.conversation.model_choice import ModelChoice
+from agent_tui.conversation.results import CommandInfo, CommandResult, Submitted
+from agent_tui.conversation.retry import RetryPolicy, with_retries
+from agent_tui.conversation.system_prompt import build_system_prompt
+from agent_tui.conversation.usage import UsageTotals
+from agent_tui.conversation.validation import validate_arguments
+from agent_tui.settings import Settings
+
+log = logging.getLogger(__name__)
 
 AnyEvent = AgentEvent | ConversationEvent
 Subscriber = Callable[[AnyEvent], Awaitable[None] | None]
 Decision = Literal["allow", "allow_always", "deny"]
+THINKING_LEVELS = ("off", "low", "medium", "high", "xhigh", "max")
 
-
-@dataclass(slots=True)
-class CommandResult:
-    """What a slash command gives back: data for the face, never printed by the command.
-
-    text: markdown for the transcript. error: the right form, if the line was wrong.
-    action: what only a face can do ("quit", "clear", "login", "resume_picker", "help").
-    """
-
-    text: str = ""
-    error: str | None = None
-    action: str | None = None
-    data: dict[str, Any] | None = None
-
-
-@dataclass(slots=True)
-class CommandInfo:
-    """For /help and completion: name without slash, arguments form, one line of help."""
-
-    name: str
-    usage: str
-    help: str
-
-
-@dataclass(slots=True)
-class Submitted:
-    """What became of a submitted text: started a run, queued, or was a command."""
-
-    kind: Literal["started", "steer", "follow_up", "command", "resumed", "nothing"]
-    item_id: str | None = None
-    command: CommandResult | None = None
+_STATUS: dict[Phase, Status] = {
+    "idle": "ready",
+    "waiting": "waiting",
+    "streaming": "streaming",
+    "tools": "tools",
+    "stopping": "stopping",
+}
 
 
 class Conversation:
-    """See module docstring. One event loop; no method blocks it for long."""
+    """See module docstring. One event loop; no method blocks it for long.
 
-    agent: Agent
-    cwd: str
+    Made by conversation.build.build_conversation. interactive: somebody can answer
+    permission requests. allow: tool names that need no answer.
+    """
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        endpoint: Endpoint,
+        stream_function: StreamFunction,
+        tools: Sequence[AgentTool],
+        cwd: str,
+        models: ModelChoice,
+        interactive: bool = True,
+        allow: Collection[str] = (),
+        limits: Limits | None = None,
+        retry_policy: RetryPolicy | None = None,
+    ) -> None:
+        self.settings = settings
+        self.endpoint = endpoint
+        self.cwd = cwd
+        self.models = models
+        self.limits = limits or Limits()
+        self.usage = UsageTotals()
+        self.approvals = Approvals(cwd, self._emit, allow=allow, interactive=interactive)
+        self._policy = retry_policy or RetryPolicy()
+        self._subscribers: list[Subscriber] = []
+        self._registry = default_registry()
+        self._container_id: str | None = None
+        self._announced: set[str] = set()
+        self._background: set[asyncio.Future[Any]] = set()
+        self._last_status: Status = "ready"
+        self._turn = 0
+        config = AgentLoopConfig(
+            model=models.name,
+            stream_function=self._wrap(stream_function),
+            max_tokens=settings.max_tokens,
+            thinking_level=settings.thinking,
+            tools=list(tools),
+            tool_execution=settings.tool_execution,
+            validate_arguments=validate_arguments,
+            before_tool_call=self.approvals.before_tool_call,
+            should_stop_after_turn=self._should_stop,
+        )
+        self.agent = Agent(config, system_prompt=build_system_prompt(settings, cwd, tools))
+        self.agent.queue.steering_mode = settings.steering_mode
+        self.agent.queue.follow_up_mode = settings.follow_up_mode
+        self.agent.subscribe(self._on_agent_event)
+        self.agent.subscribe_phase(self._on_phase)
+        self.agent.queue.subscribe(self._queue_changed)
+        self.driver = RunDriver(self.agent, self._emit, self._policy, self.limits, self._on_idle)
+
+    # --- events out --------------------------------------------------------------------
 
     def subscribe(self, fn: Subscriber) -> Callable[[], None]:
-        """fn gets every AgentEvent (awaited, in the loop) and every ConversationEvent."""
-        raise NotImplementedError
+        """fn gets every AgentEvent (awaited, in the loop) and every ConversationEvent (called at
+        once; what it returns to be awaited runs on as a task). Returns the unsubscriber."""
+        self._subscribers.append(fn)
+        return lambda: self._subscribers.remove(fn)
+
+    def _emit(self, event: ConversationEvent) -> None:
+        for fn in tuple(self._subscribers):
+            try:
+                result = fn(event)
+            except Exception:
+                log.exception("a subscriber failed on %s", event.type)
+                continue
+            if result is not None:
+                task = asyncio.ensure_future(result)
+                self._background.add(task)
+                task.add_done_callback(self._background.discard)
+
+    async def _on_agent_event(self, event: AgentEvent) -> None:
+        if not isinstance(event, MessageUpdateEvent):
+            self._note(event)
+        for fn in tuple(self._subscribers):
+            try:
+                result = fn(event)
+                if result is not None:
+                    await result
+            except Exception:
+                log.exception("a subscriber failed on %s", event.type)
+
+    def _note(self, event: AgentEvent) -> None:
+        """What this object keeps of the run."""
+        match event:
+            case MessageEndEvent(message=AssistantMessage() as message):
+                if message.container is not None:
+                    self._container_id = message.container.id
+                self.usage.add(message, self.models.info(message.model))
+                self._emit(self.usage.event())
+            case TurnStartEvent():
+                self._turn += 1
+            case ToolExecutionStartEvent() | ToolExecutionEndEvent() | TurnEndEvent():
+                self._delivery_points_changed()
+            case AgentEndEvent():
+                self._turn = 0
+            case _:
+                pass
+
+    def _on_phase(self, phase: Phase) -> None:
+        status = _STATUS[phase]
+        if status == "ready" and self.driver.running:
+            return  # between two runs of the driver; _on_idle tells the end
+        self._set_status("stopping" if self.driver.stopping and status != "ready" else status)
+        self._delivery_points_changed()
+
+    def _set_status(self, status: Status) -> None:
+        if status != self._last_status:
+            self._last_status = status
+            self._emit(StatusChangedEvent(status))
+
+    def _on_idle(self) -> None:
+        if self.limits.reached:
+            self._emit(NoticeEvent("warning", f"Stopped: {self.limits.reached}."))
+        self._set_status("ready")
+
+    # --- the model call ----------------------------------------------------------------
+
+    def _wrap(self, stream_function: StreamFunction) -> StreamFunction:
+        retried = with_retries(
+            stream_function,
+            self._policy,
+            lambda attempt, wait, why: self._emit(RetryEvent(attempt, wait, why)),
+        )
+
+        def stream(
+            model: str, context: LLMContext, options: StreamOptions
+        ) -> AsyncIterator[StreamEvent]:
+            # The live container is held here, never read from history (DESIGN).
+            return retried(model, context, replace(options, container_id=self._container_id))
+
+        return stream
+
+    async def _should_stop(self, _: PrepareNextTurnContext) -> bool:
+        return self.limits.after_turn(self.usage.cost)
+
+    # --- what the user does -------------------------------------------------------------
 
     async def submit(self, text: str, *, images: list[ImageContent] | None = None) -> Submitted:
         """Idle: starts a run in the background (returns at once). Running: steers.
         A line that begins with "/" is a command. Empty text resumes a paused queue."""
-        raise NotImplementedError
+        return await self._submit("steer", text, images)
 
     async def follow_up(self, text: str, *, images: list[ImageContent] | None = None) -> Submitted:
         """Running: queues a follow-up. Idle: as submit."""
-        raise NotImplementedError
+        return await self._submit("follow_up", text, images)
+
+    async def _submit(
+        self, kind: Literal["steer", "follow_up"], text: str, images: list[ImageContent] | None
+    ) -> Submitted:
+        if is_command(text) and not images:
+            return Submitted("command", command=await self.command(text))
+        if not text.strip() and not images:
+            if self.agent.queue.paused:
+                self.queue_resume()
+                return Submitted("resumed")
+            return Submitted("nothing")
+        message = UserMessage(content=[TextContent(text=text), *(images or [])])
+        return self.submit_message(message, kind)
+
+    def submit_message(
+        self, message: UserMessage | CustomMessage, kind: Literal["steer", "follow_up"] = "steer"
+    ) -> Submitted:
+        """As submit, for a message that is already made."""
+        if not self.driver.running:
+            self.driver.start([message])
+            return Submitted("started")
+        add = self.agent.steer if kind == "steer" else self.agent.follow_up
+        return Submitted(kind, item_id=add(message).id)
 
     def abort(self, *, pause_queue: bool = True) -> None:
         """Esc: stop the run, pause the queue. Status "stopping" is out before this returns."""
+        if not self.driver.running:
+            return
+        if pause_queue and self.agent.queue.items():
+            self.agent.queue.pause()
+        self.driver.abort()
+        self._set_status("stopping")
 
     def abort_tool(self, tool_call_id: str) -> bool:
-        raise NotImplementedError
+        """Stop one call; it gets an error result and the run goes on. False: it is not running."""
+        return self.agent.abort_tool(tool_call_id)
 
     def answer(self, request_id: str, decision: Decision, reason: str = "") -> bool:
         """Answer a permission_request; False if it is no longer open."""
-        raise NotImplementedError
+        return self.approvals.answer(request_id, decision, reason)
 
     def send_now(self) -> bool:
-        raise NotImplementedError
+        """Skip the calls not yet started, so that steering goes out; False when there is no run."""
+        return self.agent.send_now()
 
-    def queue_edit(self, item_id: str, text: str) -> None: ...
+    async def continue_(self) -> None:
+        """Run on from the transcript as it stands. Raises ValueError when nothing waits for
+        the model, AgentBusyError while running."""
+        self.agent.check_can_continue()
+        self.driver.start(None)
+
+    # --- the queue ----------------------------------------------------------------------
+
     def queue_lock(self, item_id: str) -> str:
         """Lock for editing; gives its text. Raises QueueError."""
-        raise NotImplementedError
+        return self.agent.queue.lock(item_id).text
 
-    def queue_unlock(self, item_id: str) -> None: ...
-    def queue_move(self, item_id: str, index: int) -> None: ...
-    def queue_remove(self, item_id: str) -> None: ...
-    def queue_promote(self, item_id: str) -> None: ...
-    def queue_demote(self, item_id: str) -> None: ...
-    def queue_pause(self) -> None: ...
+    def queue_unlock(self, item_id: str) -> None:
+        self.agent.queue.unlock(item_id)
+
+    def queue_edit(self, item_id: str, text: str) -> None:
+        self.agent.queue.edit(item_id, text)
+
+    def queue_move(self, item_id: str, index: int) -> None:
+        self.agent.queue.move(item_id, index)
+
+    def queue_remove(self, item_id: str) -> None:
+        self.agent.queue.withdraw(item_id)
+
+    def queue_promote(self, item_id: str) -> None:
+        self.agent.queue.promote(item_id)
+
+    def queue_demote(self, item_id: str) -> None:
+        self.agent.queue.demote(item_id)
+
+    def queue_pause(self) -> None:
+        self.agent.queue.pause()
+
     def queue_resume(self) -> None:
         """Resumes; if idle and something is queued, starts a run with it."""
+        self.agent.queue.resume()
+        if not self.driver.running and any(not i.locked for i in self.agent.queue.items()):
+            self.driver.start(None)
 
     def queue(self) -> list[QueueEntry]:
-        raise NotImplementedError
+        """The pending items with their delivery points, steering first."""
+        return [
+            QueueEntry(i.id, i.kind, i.text, i.state, self.agent.delivery_point(i))
+            for i in self.agent.queue.items()
+        ]
+
+    def _queue_changed(self) -> None:
+        for item in self.agent.queue.history():
+            if item.state == "delivered" and item.id not in self._announced:
+                self._announced.add(item.id)
+                self._emit(QueueDeliveredEvent(item.id, item.kind, item.text, item.landed))
+        self._emit(QueueChangedEvent(self.queue(), self.agent.queue.paused))
+
+    def _delivery_points_changed(self) -> None:
+        if self.agent.queue.items():
+            self._emit(QueueChangedEvent(self.queue(), self.agent.queue.paused))
+
+    # --- commands and settings ------------------------------------------------------------
 
     async def command(self, line: str) -> CommandResult:
-        raise NotImplementedError
+        """Run a slash command line. Never raises for what was typed."""
+        return await self._registry.run(self, line)
 
     def commands(self) -> list[CommandInfo]:
-        raise NotImplementedError
+        return self._registry.infos()
 
-    def set_model(self, model: str) -> None: ...
+    def set_model(self, model: str) -> None:
+        """From the next request on."""
+        self.models.choose(model)
+        self.agent.set_model(model)
+        self._emit(SettingChangedEvent("model", model))
+
     def set_thinking(self, level: str) -> None:
-        """Raises ValueError naming the levels."""
+        """From the next request on. Raises ValueError naming the levels."""
+        if level not in THINKING_LEVELS:
+            raise ValueError(
+                f"{level!r} is no thinking level; the levels are {', '.join(THINKING_LEVELS)}."
+            )
+        chosen: ThinkingLevel = level  # type: ignore[assignment]
+        self.agent.set_model(self.model, chosen)
+        self._emit(SettingChangedEvent("thinking", level))
+
+    async def model_names(self) -> list[str]:
+        """Ids the endpoint lists; empty when it cannot say."""
+        return await self.models.names()
+
+    async def clear(self) -> None:
+        """A new conversation: empty transcript and queue. Only while idle."""
+        for item in self.agent.queue.items():
+            self.agent.queue.withdraw(item.id)
+        self.agent.queue.resume()
+        self.agent.replace_messages([])
+        self._container_id = None
+        self.usage = UsageTotals(context_window=self.usage.context_window)
+        self._emit(self.usage.event())
+
+    # --- state ------------------------------------------------------------------------------
 
     @property
     def status(self) -> Status:
-        raise NotImplementedError
+        return self._last_status
 
     @property
     def model(self) -> str:
-        raise NotImplementedError
+        return self.agent.state.model
 
     @property
     def thinking(self) -> str:
-        raise NotImplementedError
+        return self.agent.state.thinking_level
 
     @property
     def messages(self) -> list[AgentMessage]:
-        raise NotImplementedError
+        """The transcript; read it, do not write it."""
+        return self.agent.state.messages
 
     def state(self) -> dict[str, Any]:
-        """DESIGN, RPC `state`: status, model, thinking, session_id, cwd, queue, container,
-        mcp_servers, usage; and endpoint {label, demo}."""
-        raise NotImplementedError
+        """DESIGN, RPC `state`, and endpoint {label, demo, source}. Plain JSON values."""
+        return {
+            "status": self.status,
+            "model": self.model,
+            "thinking": self.thinking,
+            "session_id": None,
+            "cwd": self.cwd,
+            "queue": [
+                {"id": e.id, "kind": e.kind, "text": e.text, "state": e.state,
+                 "delivery": e.delivery}
+                for e in self.queue()
+            ],
+            "container": {"id": self._container_id} if self._container_id else None,
+            "mcp_servers": [],
+            "usage": {
+                "input": self.usage.input,
+                "output": self.usage.output,
+                "cache_read": self.usage.cache_read,
+                "cache_write": self.usage.cache_write,
+                "cost": self.usage.cost,
+            },
+            "endpoint": {
+                "label": self.endpoint.label,
+                "demo": self.endpoint.demo,
+                "source": self.endpoint.source,
+            },
+        }  # fmt: skip
 
-    async def wait_idle(self) -> None: ...
+    async def wait_idle(self) -> None:
+        """Until no run is on."""
+        await self.driver.wait()
+
     async def close(self) -> None:
-        """Stops a run, ends servers and the session; bounded (about 3 s)."""
+        """Stops a run and what belongs to the conversation; bounded."""
+        self.abort(pause_queue=False)
+        try:
+            async with asyncio.timeout(3):
+                await self.wait_idle()
+        except TimeoutError:
+            log.warning("the run did not settle within 3 s at the end")
+        if self.endpoint.close is not None:
+            await asyncio.to_thread(self.endpoint.close)
+
+
+def is_command(text: str) -> bool:
+    """A line "/name ...": one slash, then a letter, so that paths like /etc/x are no commands."""
+    head = text.lstrip().split(maxsplit=1)[0] if text.strip() else ""
+    return head.startswith("/") and head[1:2].isalpha() and "/" not in head[1:]

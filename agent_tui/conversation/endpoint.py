@@ -1,1 +1,214 @@
-"""Which Messages API this conversation talks to. Interface first."""
+"""Which Messages API this conversation talks to, and with which credential.
+
+Order (DESIGN, facts/offline): --demo; a flag or setting; the environment; a stored key;
+then, asked first, a server found on loopback; else the demo. A key that fails is never
+replaced by the demo: the error is shown instead.
+"""
+
+import asyncio
+import json
+import os
+import urllib.parse
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent_tui import paths
+from agent_tui.messages_api.client import ApiEndpoint, check_credential, normalize_base_url
+from agent_tui.settings import Settings
+
+LOOPBACK_SERVERS = {11434: "Ollama", 1234: "LM Studio", 8080: "llama.cpp", 8000: "vLLM"}
+"""Ports where people run a Messages API of their own (facts/offline)."""
+
+SERVICE_HOST = "api.anthropic.com"
+NO_ENDPOINT = (
+    "No key and no server: set ANTHROPIC_API_KEY, or give --base-url URL, or use --demo "
+    "(scripted replies, no model)."
+)
+
+
+@dataclass(slots=True)
+class Endpoint:
+    """An ApiEndpoint with what a person wants to know about it.
+
+    source: where the credential came from ("ANTHROPIC_API_KEY", "stored key", ...).
+    models: ids the server named when it was found, if any. close ends an own server.
+    """
+
+    api: ApiEndpoint
+    demo: bool = False
+    source: str = ""
+    models: list[str] = field(default_factory=list[str])
+    close: Callable[[], None] | None = None
+
+    @property
+    def label(self) -> str:
+        return self.api.label
+
+    @property
+    def is_service(self) -> bool:
+        """True for the service itself, False for any other address."""
+        host = urllib.parse.urlsplit(self.api.base_url).hostname if self.api.base_url else None
+        return host in (None, SERVICE_HOST)
+
+    @property
+    def secrets(self) -> list[str]:
+        """Values that must never be logged or shown."""
+        found = [self.api.api_key, self.api.auth_token, *self.api.headers.values()]
+        return [s for s in found if s]
+
+
+def configured_endpoint(
+    settings: Settings, environ: Mapping[str, str] | None = None
+) -> Endpoint | None:
+    """The endpoint that settings, environment or the stored key name; None if none does.
+
+    Raises CredentialError (empty or malformed key) and ValueError (malformed address).
+    """
+    env = os.environ if environ is None else environ
+    base_url = settings.base_url or env.get("ANTHROPIC_BASE_URL") or None
+    if base_url:
+        base_url = normalize_base_url(base_url)
+    key, token, source = _credential(settings, env)
+    if key is None and token is None and base_url is None:
+        return None
+    label = urllib.parse.urlsplit(base_url).netloc if base_url else SERVICE_HOST
+    api = ApiEndpoint(
+        base_url=base_url,
+        api_key=key,
+        auth_token=token,
+        headers=dict(settings.headers),
+        label=label,
+        idle_timeout_s=settings.idle_timeout_s,
+    )
+    return Endpoint(api, source=source)
+
+
+def _credential(settings: Settings, env: Mapping[str, str]) -> tuple[str | None, str | None, str]:
+    """(api key, bearer token, where it came from); the first place that names one wins."""
+    if settings.api_key is not None:
+        key = settings.api_key.get_secret_value()
+        check_credential(key, "the setting api_key")
+        return key, None, "setting api_key"
+    if settings.auth_token is not None:
+        token = settings.auth_token.get_secret_value()
+        check_credential(token, "the setting auth_token")
+        return None, token, "setting auth_token"
+    for name, is_key in (("ANTHROPIC_API_KEY", True), ("ANTHROPIC_AUTH_TOKEN", False)):
+        if name in env:
+            check_credential(env[name], f"the environment variable {name}")
+            return (env[name], None, name) if is_key else (None, env[name], name)
+    stored = stored_key()
+    if stored is not None:
+        check_credential(stored, "the stored key (/logout removes it)")
+        return stored, None, "stored key"
+    return None, None, ""
+
+
+# --- the stored key ------------------------------------------------------------------
+
+
+def stored_key() -> str | None:
+    """The key that /login stored (credentials, 0600); None if there is none or it is unreadable."""
+    try:
+        data = json.loads(paths.credentials_file().read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    key = data.get("api_key") if isinstance(data, dict) else None
+    return key if isinstance(key, str) else None
+
+
+def store_key(key: str) -> None:
+    """Keeps the key in the credentials file (0600). Raises CredentialError, OSError."""
+    check_credential(key, "the key you entered")
+    paths.write_private_atomic(
+        paths.credentials_file(), json.dumps({"api_key": key}).encode("utf-8")
+    )
+
+
+def forget_key() -> bool:
+    """Removes the stored key; False if there was none."""
+    try:
+        paths.credentials_file().unlink()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+# --- servers on loopback, and the demo -------------------------------------------------
+
+
+@dataclass(slots=True)
+class FoundServer:
+    """A Messages API (or at least a model list) that answers on loopback."""
+
+    name: str
+    port: int
+    models: list[str]
+
+    @property
+    def endpoint(self) -> Endpoint:
+        api = ApiEndpoint(
+            base_url=f"http://127.0.0.1:{self.port}", label=f"{self.name} on 127.0.0.1:{self.port}"
+        )
+        return Endpoint(api, source="found on loopback", models=self.models)
+
+
+async def find_loopback_servers(timeout_s: float = 0.4) -> list[FoundServer]:
+    """Servers on the known ports that answer GET /v1/models within timeout_s, in port order."""
+    ports = _ports()
+    found = await asyncio.gather(*(_ask_models(p, n, timeout_s) for p, n in ports.items()))
+    return [server for server in found if server is not None]
+
+
+def _ports() -> dict[int, str]:
+    return dict(LOOPBACK_SERVERS)
+
+
+async def _ask_models(port: int, name: str, timeout_s: float) -> FoundServer | None:
+    # A hand-written GET: an HTTP library would be loaded for one line before the first prompt.
+    try:
+        async with asyncio.timeout(timeout_s):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            try:
+                writer.write(
+                    b"GET /v1/models HTTP/1.0\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n\r\n"
+                )
+                await writer.drain()
+                raw = await reader.read(1 << 20)
+                while chunk := await reader.read(1 << 20):
+                    raw += chunk
+            finally:
+                writer.close()
+    except (OSError, TimeoutError):
+        return None
+    head, _, body = raw.partition(b"\r\n\r\n")
+    status = head.split(b" ", 2)[1:2]
+    if status != [b"200"]:
+        return None
+    try:
+        data = json.loads(body[body.index(b"{") : body.rindex(b"}") + 1])
+    except ValueError:
+        return None
+    return FoundServer(name, port, model_ids(data))
+
+
+def model_ids(data: Any) -> list[str]:
+    """Ids of a /v1/models answer, whoever wrote it."""
+    entries = data.get("data") or data.get("models") or [] if isinstance(data, dict) else []
+    names = [e.get("id") or e.get("name") for e in entries if isinstance(e, dict)]
+    return [n for n in names if isinstance(n, str)]
+
+
+async def start_demo(settings: Settings) -> Endpoint:
+    """Starts the offline server in this process and gives its endpoint, labelled a demo."""
+    return await asyncio.to_thread(_start_demo, settings)
+
+
+def _start_demo(settings: Settings) -> Endpoint:
+    from agent_tui.offline.server import OfflineServer
+
+    server = OfflineServer(speed=settings.demo_speed)
+    url = server.start()
+    api = ApiEndpoint(base_url=url, api_key="demo", label="demo: scripted replies, no model")
+    return Endpoint(api, demo=True, source="demo", models=["demo"], close=server.stop)

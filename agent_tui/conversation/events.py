@@ -91,12 +91,16 @@ class PermissionResolvedEvent:
 
 @dataclass(slots=True)
 class RetryEvent:
-    """A failed request is tried again after wait_s seconds; attempt counts from 1."""
+    """A failed request is tried again after wait_s seconds; attempt counts from 1.
+
+    strikes: id of the broken, partly shown message that leaves the transcript for it.
+    """
 
     type: ClassVar[Literal["retry"]] = "retry"
     attempt: int
     wait_s: float
     reason: str
+    strikes: str | None = None
 
 
 @dataclass(slots=True)

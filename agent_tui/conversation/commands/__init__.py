@@ -1,3 +1,13 @@
 """Slash commands, a file per family; a command returns data (CommandResult).
 A face registers its own (such as /keys).
 """
+
+from agent_tui.conversation.commands import basic
+from agent_tui.conversation.commands.registry import CommandRegistry
+
+
+def default_registry() -> CommandRegistry:
+    """The commands every conversation has."""
+    registry = CommandRegistry()
+    basic.register(registry)
+    return registry

@@ -1,0 +1,59 @@
+"""build_conversation: settings and an endpoint in, a working Conversation out."""
+
+import asyncio
+import logging
+from collections.abc import Collection
+
+from agent_tui import paths
+from agent_tui.conversation.conversation import Conversation
+from agent_tui.conversation.endpoint import Endpoint
+from agent_tui.conversation.limits import Limits
+from agent_tui.conversation.model_choice import ModelChoice
+from agent_tui.conversation.retry import RetryPolicy
+from agent_tui.messages_api.stream_function import make_stream_function, warm_up
+from agent_tui.settings import Loaded
+from agent_tui.tools.builtin import builtin_tools
+
+log = logging.getLogger(__name__)
+
+
+async def build_conversation(
+    loaded: Loaded,
+    endpoint: Endpoint,
+    cwd: str,
+    *,
+    interactive: bool = True,
+    allow: Collection[str] = (),
+    retry_policy: RetryPolicy | None = None,
+) -> Conversation:
+    """Wires the parts. The SDK is imported in a thread meanwhile; nothing here blocks long."""
+    settings = loaded.settings
+    warming = asyncio.create_task(warm_up(endpoint.api), name="import the SDK")
+    warming.add_done_callback(_log_failure)
+    explicit = loaded.sources.get("model", "default") != "default"
+    models = ModelChoice(endpoint, settings.model, explicit=explicit)
+    await models.settle()
+    tools = await asyncio.to_thread(
+        builtin_tools,
+        cwd,
+        output_dir=str(paths.outputs_dir()),
+        shell_timeout_s=settings.shell_timeout_s,
+    )
+    return Conversation(
+        settings=settings,
+        endpoint=endpoint,
+        stream_function=make_stream_function(endpoint.api),
+        tools=tools,
+        cwd=cwd,
+        models=models,
+        interactive=interactive,
+        allow={*allow, *settings.allow},
+        limits=Limits(settings.max_turns, settings.max_cost, settings.max_seconds),
+        retry_policy=retry_policy,
+    )
+
+
+def _log_failure(task: "asyncio.Task[None]") -> None:
+    # The first request meets the same failure and shows it; here it only must not be lost.
+    if not task.cancelled() and task.exception() is not None:
+        log.info("warming up failed: %s", task.exception())

@@ -1,0 +1,93 @@
+"""/help, /model, /effort, /system, /login, /logout, /clear, /quit."""
+
+from typing import TYPE_CHECKING
+
+from agent_tui.conversation import endpoint as endpoints
+from agent_tui.conversation.commands.registry import CommandRegistry, wrong_form
+from agent_tui.conversation.results import CommandResult
+
+if TYPE_CHECKING:
+    from agent_tui.conversation.conversation import Conversation
+
+
+async def help_(conversation: "Conversation", arguments: str) -> CommandResult:
+    infos = conversation.commands()
+    wanted = arguments.removeprefix("/")
+    if wanted:
+        infos = [i for i in infos if i.name == wanted]
+        if not infos:
+            return CommandResult(error=f"There is no command /{wanted}. /help lists them.")
+    lines = [f"| `{i.usage}` | {i.help} |" for i in infos]
+    return CommandResult(
+        text="| command | what it does |\n|---|---|\n" + "\n".join(lines), action="help"
+    )
+
+
+async def model(conversation: "Conversation", arguments: str) -> CommandResult:
+    if not arguments:
+        names = await conversation.model_names()
+        known = "".join(f"\n- `{n}`" for n in names)
+        listed = f"\n\nKnown at {conversation.endpoint.label}:{known}" if known else ""
+        return CommandResult(text=f"The model is `{conversation.model}`.{listed}")
+    if " " in arguments:
+        return wrong_form("/model [NAME]")
+    conversation.set_model(arguments)
+    return CommandResult(text=f"From the next request on the model is `{arguments}`.")
+
+
+async def effort(conversation: "Conversation", arguments: str) -> CommandResult:
+    if not arguments:
+        return CommandResult(text=f"The thinking level is `{conversation.thinking}`.")
+    try:
+        conversation.set_thinking(arguments)
+    except ValueError as error:
+        return CommandResult(error=str(error))
+    return CommandResult(text=f"From the next request on the thinking level is `{arguments}`.")
+
+
+async def system(conversation: "Conversation", arguments: str) -> CommandResult:
+    if arguments:
+        return CommandResult(
+            error="The form is: /system. Replace it with --system-prompt or the setting "
+            "system_prompt, add to it with append_system_prompt."
+        )
+    return CommandResult(text="```text\n" + conversation.agent.system_prompt + "\n```")
+
+
+async def login(conversation: "Conversation", arguments: str) -> CommandResult:
+    if arguments:
+        # A key typed on the command line would be shown and kept in the history.
+        return CommandResult(error="The form is: /login. The key is asked for, unseen.")
+    return CommandResult(action="login")
+
+
+async def logout(conversation: "Conversation", arguments: str) -> CommandResult:
+    if arguments:
+        return wrong_form("/logout")
+    if not endpoints.forget_key():
+        return CommandResult(text="No key is stored.")
+    return CommandResult(text="The stored key is removed. This conversation goes on as it is.")
+
+
+async def clear(conversation: "Conversation", arguments: str) -> CommandResult:
+    if arguments:
+        return wrong_form("/clear")
+    if conversation.status != "ready":
+        return CommandResult(error="Stop the run first (Esc), then /clear.")
+    await conversation.clear()
+    return CommandResult(action="clear")
+
+
+async def quit_(conversation: "Conversation", arguments: str) -> CommandResult:
+    return wrong_form("/quit") if arguments else CommandResult(action="quit")
+
+
+def register(registry: CommandRegistry) -> None:
+    registry.add("help", "/help [COMMAND]", "the commands, or one of them", help_)
+    registry.add("model", "/model [NAME]", "show or choose the model", model)
+    registry.add("effort", "/effort [LEVEL]", "off, low, medium, high, xhigh or max", effort)
+    registry.add("system", "/system", "show the system prompt", system)
+    registry.add("login", "/login", "enter a key; it is kept in a private file", login)
+    registry.add("logout", "/logout", "remove the stored key", logout)
+    registry.add("clear", "/clear", "begin a new conversation", clear)
+    registry.add("quit", "/quit", "end agent-tui", quit_)

@@ -1,0 +1,49 @@
+"""The registry of slash commands: parse a line, find the command, say the right form."""
+
+import difflib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent_tui.conversation.results import CommandInfo, CommandResult
+
+if TYPE_CHECKING:
+    from agent_tui.conversation.conversation import Conversation
+
+Run = Callable[["Conversation", str], Awaitable[CommandResult]]
+
+
+@dataclass(slots=True)
+class Command:
+    """info for /help and completion; run(conversation, arguments as typed, stripped)."""
+
+    info: CommandInfo
+    run: Run
+
+
+class CommandRegistry:
+    """Commands by name. Faces and later rooms add theirs with add()."""
+
+    def __init__(self) -> None:
+        self._commands: dict[str, Command] = {}
+
+    def add(self, name: str, usage: str, help: str, run: Run) -> None:
+        self._commands[name] = Command(CommandInfo(name, usage, help), run)
+
+    def infos(self) -> list[CommandInfo]:
+        return [c.info for _, c in sorted(self._commands.items())]
+
+    async def run(self, conversation: "Conversation", line: str) -> CommandResult:
+        """Runs "/name arguments". Never raises for what was typed: the result says what is wrong."""
+        name, _, arguments = line.strip().removeprefix("/").partition(" ")
+        command = self._commands.get(name)
+        if command is None:
+            near = difflib.get_close_matches(name, self._commands, 1)
+            hint = f" Did you mean /{near[0]}?" if near else " /help lists them."
+            return CommandResult(error=f"There is no command /{name}.{hint}")
+        return await command.run(conversation, arguments.strip())
+
+
+def wrong_form(info_usage: str) -> CommandResult:
+    """The error for arguments that do not fit: it shows the right form."""
+    return CommandResult(error=f"The form is: {info_usage}")

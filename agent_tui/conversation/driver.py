@@ -1,0 +1,160 @@
+"""RunDriver: one run at a time in the background, until nothing is left to do.
+
+Around Agent.start/continue_ it does what the loop leaves to its owner: a sample that broke
+midway is struck and tried again, what was queued in the instant a run ended starts the next
+one, and after a failure the queue is paused rather than lost.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+
+from agent_tui.agent.agent import Agent
+from agent_tui.agent.messages import AgentMessage, AssistantMessage
+from agent_tui.conversation.events import NoticeEvent, RetryEvent
+from agent_tui.conversation.limits import Limits
+from agent_tui.conversation.retry import RetryPolicy, Sleep
+from agent_tui.messages_api.errors import is_retryable
+
+log = logging.getLogger(__name__)
+
+
+class RunDriver:
+    """Runs the agent; `running` is True from start() until all follow-on work is done.
+
+    on_idle is called synchronously at the end, when `running` is already False.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        emit: Callable[[NoticeEvent | RetryEvent], None],
+        policy: RetryPolicy,
+        limits: Limits,
+        on_idle: Callable[[], None],
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self._agent = agent
+        self._emit = emit
+        self._policy = policy
+        self._limits = limits
+        self._on_idle = on_idle
+        self._sleep = sleep
+        self._task: asyncio.Task[None] | None = None
+        self._waiting: asyncio.Future[None] | None = None
+        self._stopped = False
+
+    @property
+    def running(self) -> bool:
+        return self._task is not None
+
+    @property
+    def stopping(self) -> bool:
+        """Abort was asked for and the run has not settled yet."""
+        return self.running and self._stopped
+
+    def start(self, prompt: Sequence[AgentMessage] | None) -> None:
+        """Begin a run from this prompt, or from the queue when None. Not while running."""
+        assert self._task is None, "one run at a time"
+        self._stopped = False
+        self._task = asyncio.create_task(self._drive(prompt), name="agent run")
+
+    def abort(self) -> None:
+        """Stop the run and any wait; returns at once."""
+        if not self.running:
+            return
+        self._stopped = True
+        self._agent.abort()
+        if self._waiting is not None:
+            self._waiting.cancel()
+
+    async def wait(self) -> None:
+        while self._task is not None:
+            await asyncio.wait([self._task])
+
+    async def _drive(self, prompt: Sequence[AgentMessage] | None) -> None:
+        self._limits.begin()
+        alarm = self._set_alarm()
+        try:
+            if prompt is None:
+                await self._agent.continue_()
+            else:
+                await self._agent.start(list(prompt))
+            await self._retry_broken()
+            while self._wants_more():
+                await self._agent.continue_()
+                await self._retry_broken()
+        except Exception:
+            log.exception("the run ended by an unexpected error")
+            self._emit(NoticeEvent("error", "The run ended by an unexpected error; see the log."))
+        finally:
+            if alarm is not None:
+                alarm.cancel()
+            self._pause_what_waits()
+            # No await between here and the face's next call: a message submitted now sees
+            # an idle conversation and starts its own run (fault B01).
+            self._task = None
+            self._on_idle()
+
+    def _set_alarm(self) -> asyncio.TimerHandle | None:
+        left = self._limits.seconds_left()
+        if left is None:
+            return None
+
+        def ring() -> None:
+            self._limits.time_is_up()
+            self.abort()
+
+        return asyncio.get_running_loop().call_later(left, ring)
+
+    def _last(self) -> AssistantMessage | None:
+        for message in reversed(self._agent.state.messages):
+            if isinstance(message, AssistantMessage):
+                return message
+        return None
+
+    async def _retry_broken(self) -> None:
+        """A sample that broke midway is struck and asked for again, within the tries."""
+        attempt = 0
+        while not self._stopped:
+            last = self._agent.state.messages[-1] if self._agent.state.messages else None
+            if not isinstance(last, AssistantMessage) or last.stop_reason != "error":
+                return
+            if not last.content or not is_retryable(last.error_type):
+                return  # nothing came: with_retries has tried already
+            attempt += 1
+            wait = self._policy.wait_s(attempt, None)
+            if wait is None:
+                return
+            self._emit(RetryEvent(attempt, wait, last.error_message or "the stream broke", last.id))
+            self._waiting = asyncio.ensure_future(self._sleep(wait))
+            try:
+                await self._waiting
+            except asyncio.CancelledError:
+                if not self._stopped:
+                    raise
+                return
+            finally:
+                self._waiting = None
+            self._agent.drop_last_message()
+            await self._agent.continue_()
+
+    def _wants_more(self) -> bool:
+        """Something was queued while the run ended, and it ended well."""
+        if self._stopped or self._limits.reached or self._agent.queue.paused:
+            return False
+        last = self._last()
+        if last is None or last.stop_reason in ("error", "aborted"):
+            return False
+        return any(not i.locked for i in self._agent.queue.items())
+
+    def _pause_what_waits(self) -> None:
+        """After a failure or a limit what is queued waits, visibly, for the user (fault B14)."""
+        queue = self._agent.queue
+        # An abort pauses nothing by itself (DESIGN); Esc in the TUI asks for the pause.
+        if self._stopped or queue.paused or not queue.items():
+            return
+        queue.pause()
+        self._emit(
+            NoticeEvent("warning", "Queued messages are paused; Enter on an empty line resumes.")
+        )

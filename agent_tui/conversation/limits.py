@@ -1,0 +1,46 @@
+"""Limits of a run: turns, cost, seconds. Reached: a clear word, and exit code 3 (DESIGN)."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+Clock = Callable[[], float]
+
+
+@dataclass(slots=True)
+class Limits:
+    """None: no limit. max_turns counts model calls of a run, max_cost dollars of the
+    conversation, max_seconds the time since the run began.
+    """
+
+    max_turns: int | None = None
+    max_cost: float | None = None
+    max_seconds: float | None = None
+    clock: Clock = time.monotonic
+    reached: str | None = field(default=None, init=False)
+    """Which limit ended the last run, in words."""
+    _turns: int = field(default=0, init=False)
+    _began: float = field(default=0.0, init=False)
+
+    def begin(self) -> None:
+        """A new run."""
+        self._turns = 0
+        self._began = self.clock()
+        self.reached = None
+
+    def seconds_left(self) -> float | None:
+        if self.max_seconds is None:
+            return None
+        return max(0.0, self.max_seconds - (self.clock() - self._began))
+
+    def time_is_up(self) -> None:
+        self.reached = f"the limit of {self.max_seconds:g} seconds is reached (max_seconds)"
+
+    def after_turn(self, cost: float | None) -> bool:
+        """True when a limit is reached after this turn. An unknown cost cannot reach max_cost."""
+        self._turns += 1
+        if self.max_turns is not None and self._turns >= self.max_turns:
+            self.reached = f"the limit of {self.max_turns} turns is reached (max_turns)"
+        elif self.max_cost is not None and cost is not None and cost >= self.max_cost:
+            self.reached = f"the limit of ${self.max_cost:g} is reached (max_cost)"
+        return self.reached is not None

@@ -1,0 +1,129 @@
+"""open_conversation: from settings to a Conversation, asking the user where a choice is theirs.
+
+Runs after the first paint. What must be known before a face opens (a malformed key, a
+malformed address) is checked by the front door with the same functions.
+"""
+
+import logging
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from agent_tui import logs, paths, trust
+from agent_tui.conversation import endpoint as endpoints
+from agent_tui.conversation.build import build_conversation
+from agent_tui.conversation.conversation import Conversation
+from agent_tui.conversation.endpoint import Endpoint
+from agent_tui.messages_api.client import base_url_warning
+from agent_tui.messages_api.errors import CredentialError
+from agent_tui.settings import Loaded
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Option:
+    """One answer the user can choose."""
+
+    key: str
+    label: str
+
+
+class Asker(Protocol):
+    """What a face must be able to ask."""
+
+    async def choose(self, title: str, text: str, options: Sequence[Option]) -> str: ...
+    async def ask_secret(self, title: str, text: str) -> str | None: ...
+    def notice(self, level: Literal["info", "warning", "error"], text: str) -> None: ...
+
+
+async def open_conversation(
+    loaded: Loaded,
+    cwd: str,
+    asker: Asker,
+    *,
+    demo: bool = False,
+    allow: Collection[str] = (),
+    reload: Callable[[], Loaded] | None = None,
+) -> Conversation:
+    """reload: gives the settings anew once the folder is trusted. Raises ValueError (one line)
+    when a setting is unusable."""
+    if reload is not None and await _ask_trust(cwd, asker):
+        loaded = reload()
+    for warning in loaded.warnings:
+        asker.notice("warning", warning)
+    endpoint = await choose_endpoint(loaded, asker, demo=demo)
+    logs.add_secrets(endpoint.secrets)
+    if endpoint.api.base_url and not endpoint.demo:
+        warning = base_url_warning(endpoint.api.base_url)
+        if warning:
+            asker.notice("warning", warning)
+    return await build_conversation(loaded, endpoint, cwd, allow=allow)
+
+
+async def _ask_trust(cwd: str, asker: Asker) -> bool:
+    """True when the folder has become trusted just now."""
+    if not paths.project_config(cwd).is_file() or trust.decision(cwd) is not None:
+        return False
+    key = await asker.choose(
+        "This folder brings its own settings",
+        f"{paths.project_config(cwd)} can set the model, the system prompt and more. "
+        "Use it only if you trust who wrote it.",
+        [Option("trust", "trust this folder"), Option("ignore", "ignore its settings")],
+    )
+    trust.set_trusted(cwd, key == "trust")
+    return key == "trust"
+
+
+async def choose_endpoint(loaded: Loaded, asker: Asker, *, demo: bool) -> Endpoint:
+    """Flag or key, else a server on loopback if the user wants it, else the demo (DESIGN)."""
+    settings = loaded.settings
+    if demo:
+        return await endpoints.start_demo(settings)
+    configured = endpoints.configured_endpoint(settings)
+    if configured is not None:
+        return configured
+    found = await endpoints.find_loopback_servers()
+    if not found:
+        return await endpoints.start_demo(settings)
+    options = [
+        Option(str(i), f"{s.name} on port {s.port}: {_some(s.models)}") for i, s in enumerate(found)
+    ]
+    options += [
+        Option("key", "enter a key"),
+        Option("demo", "the demo: scripted replies, no model"),
+    ]
+    while True:
+        key = await asker.choose(
+            "No key found", "A model server answers on this machine. What shall answer?", options
+        )
+        if key == "demo":
+            return await endpoints.start_demo(settings)
+        if key != "key":
+            return found[int(key)].endpoint
+        if await log_in(asker):
+            chosen = endpoints.configured_endpoint(settings)
+            if chosen is not None:
+                return chosen
+
+
+async def log_in(asker: Asker) -> bool:
+    """Asks for a key and stores it (0600). False: the user left it, or it was unusable."""
+    key = await asker.ask_secret(
+        "Enter a key", f"It is kept in {paths.credentials_file()}, readable by you only."
+    )
+    if not key:
+        return False
+    try:
+        endpoints.store_key(key.strip())
+    except (CredentialError, OSError) as error:
+        asker.notice("error", str(error))
+        return False
+    return True
+
+
+def _some(models: Sequence[str]) -> str:
+    if not models:
+        return "no model named"
+    shown = ", ".join(models[:3])
+    return shown if len(models) <= 3 else f"{shown} and {len(models) - 3} more"

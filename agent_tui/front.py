@@ -1,0 +1,124 @@
+"""What the front door does once the command line is parsed: settings, endpoint, face.
+
+One clear line on stderr and exit code 2 for what can be known to be wrong before a face opens.
+"""
+
+import asyncio
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agent_tui import logs, paths, trust
+from agent_tui.headless.exit_codes import USAGE
+from agent_tui.headless.print_mode import Output, run_print
+from agent_tui.settings import Loaded, SettingsError, load_settings
+
+
+@dataclass(slots=True)
+class Options:
+    """The common options of all faces. flags: settings given on the command line."""
+
+    flags: dict[str, Any] = field(default_factory=dict[str, Any])
+    demo: bool = False
+    allow: list[str] = field(default_factory=list[str])
+    config: str | None = None
+
+
+class StartError(Exception):
+    """Nothing can start; str() is one line that says what to do."""
+
+
+def complain(message: str) -> None:
+    print(f"agent-tui: {message}", file=sys.stderr)  # noqa: T201
+
+
+def _working_folder() -> str:
+    try:
+        cwd = os.getcwd()  # noqa: PTH109 - Path.cwd() is the same call
+        os.listdir(cwd)  # noqa: PTH208 - asks only whether it can be read
+    except FileNotFoundError:
+        raise StartError("this folder no longer exists: change to one that does") from None
+    except PermissionError:
+        raise StartError(
+            "this folder cannot be read: change to another or mend its rights"
+        ) from None
+    return cwd
+
+
+def _load(options: Options, cwd: str) -> Loaded:
+    return load_settings(
+        cwd=cwd, flags=options.flags, config=options.config, trusted=trust.is_trusted(cwd)
+    )
+
+
+def read_stdin() -> str:
+    """What is piped in, as text; bytes that are not UTF-8 are replaced, and said so on stderr."""
+    if sys.stdin is None or sys.stdin.isatty():
+        return ""
+    raw = sys.stdin.buffer.read()
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        complain(
+            f"stdin is not UTF-8 (byte {error.start}); what could not be read is replaced by \ufffd"
+        )
+        return raw.decode("utf-8", errors="replace")
+
+
+def print_once(options: Options, text: str, output: Output) -> int:
+    """`-p`: gives the exit code."""
+    from agent_tui.conversation import endpoint as endpoints
+    from agent_tui.conversation.build import build_conversation
+
+    try:
+        cwd = _working_folder()
+        loaded = _load(options, cwd)
+        configured = None if options.demo else endpoints.configured_endpoint(loaded.settings)
+        if configured is None and not options.demo:
+            raise StartError(endpoints.NO_ENDPOINT)
+        logs.set_up_logging(secrets=configured.secrets if configured else [])
+    except (StartError, SettingsError, paths.PathError, ValueError, OSError) as error:
+        complain(str(error))
+        return USAGE
+    for warning in loaded.warnings:
+        complain(warning)
+    piped = read_stdin()
+    prompt = "\n\n".join(part for part in (text, piped.strip("\n")) if part.strip())
+    if not prompt:
+        complain("there is no text to send: give it after -p or on stdin")
+        return USAGE
+
+    async def run() -> int:
+        chosen = configured or await endpoints.start_demo(loaded.settings)
+        conversation = await build_conversation(
+            loaded, chosen, cwd, interactive=False, allow=options.allow
+        )
+        return await run_print(conversation, prompt, output)
+
+    return asyncio.run(run())
+
+
+def interactive(options: Options, first_prompt: str) -> int:
+    """The Textual app: gives the exit code. The endpoint is chosen after the first paint."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        complain("the screen needs a terminal; use -p TEXT for a run without one")
+        return USAGE
+    try:
+        cwd = _working_folder()
+        loaded = _load(options, cwd)
+        logs.set_up_logging()
+    except (StartError, SettingsError, paths.PathError, OSError) as error:
+        complain(str(error))
+        return USAGE
+    from agent_tui.tui.app import run_app
+    from agent_tui.tui.starter import Starter
+
+    starter = Starter(loaded, cwd, demo=options.demo, allow=options.allow)
+    return run_app(settings=loaded.settings, starter=starter, first_prompt=first_prompt)
+
+
+def config_path(options: Options) -> Path:
+    """The user's config file in use."""
+    return Path(options.config) if options.config else paths.config_file()

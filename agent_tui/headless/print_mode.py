@@ -1,0 +1,127 @@
+"""`agent-tui -p TEXT`: one prompt, run to its end, the answer on stdout.
+
+text: the answer's text. json: one object {result, stop_reason, usage, session_id, messages}.
+stream-json: every event as a line. Nothing is asked: a call that would ask is refused.
+"""
+
+import asyncio
+import json
+import signal
+import sys
+from typing import IO, Any, Literal
+
+from agent_tui.agent.events import to_json
+from agent_tui.agent.messages import AssistantMessage, UserMessage, text_content
+from agent_tui.conversation.conversation import AnyEvent, Conversation
+from agent_tui.conversation.events import NoticeEvent, RetryEvent
+from agent_tui.headless.exit_codes import SIGNALLED, exit_code
+from agent_tui.text import wire_text
+
+Output = Literal["text", "json", "stream-json"]
+
+
+class PrintFace:
+    """Writes events of a conversation; out gets results, err gets notices for people."""
+
+    def __init__(self, output: Output, out: IO[str], err: IO[str]) -> None:
+        self._output = output
+        self._out = out
+        self._err = err
+        self._closed = False
+
+    def on_event(self, event: AnyEvent) -> None:
+        if self._output == "stream-json":
+            self._line(to_json(event))
+        match event:
+            case RetryEvent():
+                self._say(f"{event.reason} Trying again in {event.wait_s:.0f} s.")
+            case NoticeEvent() if event.level != "info":
+                self._say(event.text)
+            case _:
+                pass
+
+    def result(self, conversation: Conversation, last: AssistantMessage | None) -> None:
+        text = last.text if last else ""
+        match self._output:
+            case "text":
+                if text:
+                    self._write(text if text.endswith("\n") else text + "\n")
+            case "json":
+                self._line(
+                    {
+                        "result": text,
+                        "stop_reason": last.stop_reason if last else None,
+                        "usage": conversation.state()["usage"],
+                        "session_id": conversation.state()["session_id"],
+                        "messages": [m.model_dump(mode="json") for m in conversation.messages],
+                    }
+                )
+            case "stream-json":
+                pass
+
+    def trouble(self, last: AssistantMessage | None, limit: str | None) -> None:
+        """Says on stderr why the run did not end well."""
+        if last is None:
+            return
+        match last.stop_reason:
+            case "error":
+                self._say(last.error_message or "The request failed.")
+            case "refusal":
+                details = (last.stop_details or {}).get("explanation") or ""
+                self._say(f"The model declined to answer. {details}".strip())
+            case "max_tokens":
+                self._say("The answer was cut at the output limit (max_tokens).")
+            case "model_context_window_exceeded":
+                self._say("The conversation no longer fits the model's context window.")
+            case "end_turn" | "stop_sequence" | "tool_use" | "aborted":
+                pass
+            case other:
+                self._say(f"The answer ended for an unknown reason ({other}).")
+        if limit:
+            self._say(f"Stopped: {limit}.")
+
+    def _line(self, value: dict[str, Any]) -> None:
+        self._write(json.dumps(value, ensure_ascii=False) + "\n")
+
+    def _write(self, text: str) -> None:
+        if self._closed:
+            return
+        try:
+            self._out.write(wire_text(text))
+            self._out.flush()
+        except BrokenPipeError:
+            self._closed = True
+
+    def _say(self, text: str) -> None:
+        self._err.write(f"agent-tui: {wire_text(text)}\n")
+        self._err.flush()
+
+
+async def run_print(conversation: Conversation, prompt: str, output: Output) -> int:
+    """Runs the prompt; gives the exit code. SIGINT and SIGTERM stop the run: 130, 143."""
+    face = PrintFace(output, sys.stdout, sys.stderr)
+    conversation.subscribe(face.on_event)
+    caught: list[int] = []
+
+    def stop(number: int) -> None:
+        caught.append(number)
+        conversation.abort(pause_queue=False)
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, stop, number)
+    try:
+        conversation.submit_message(
+            UserMessage(content=text_content(prompt))
+        )  # a prompt, never a command
+        await conversation.wait_idle()
+    finally:
+        await conversation.close()
+    last = next(
+        (m for m in reversed(conversation.messages) if isinstance(m, AssistantMessage)), None
+    )
+    face.result(conversation, last)
+    if caught:
+        return SIGNALLED + caught[0]
+    face.trouble(last, conversation.limits.reached)
+    return exit_code(last, conversation.limits.reached)

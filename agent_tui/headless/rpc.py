@@ -1,0 +1,261 @@
+"""`agent-tui rpc`: the whole agent over JSON lines (DESIGN, RPC). One command per line on
+stdin, answers and events as lines on stdout. EOF means quit. Nothing else is written there.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import sys
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from agent_tui.agent.events import to_json
+from agent_tui.agent.message_queue import QueueError
+from agent_tui.agent.messages import CustomMessage, UserMessage, text_content
+from agent_tui.conversation.conversation import AnyEvent, Conversation, is_command
+from agent_tui.text import wire_text
+
+log = logging.getLogger(__name__)
+
+MAX_LINE = 64 * 1024 * 1024
+"""Bytes of one command; a longer line is answered with an error."""
+
+
+class RpcError(Exception):
+    """A command that cannot be carried out; str() goes into the answer."""
+
+
+class LineWriter:
+    """Ordered, non-blocking writes of lines to a file descriptor.
+
+    A reader that is slow or gone must not stop the event loop: lines wait in memory and a
+    thread writes them. flush() waits until all are written.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._lines: deque[bytes] = deque()
+        self._task: asyncio.Task[None] | None = None
+        self.closed = asyncio.Event()
+
+    def write(self, value: dict[str, Any]) -> None:
+        if self.closed.is_set():
+            return
+        text = json.dumps(value, ensure_ascii=False)
+        self._lines.append(wire_text(text).encode("utf-8") + b"\n")
+        if self._task is None:
+            self._task = asyncio.create_task(self._drain())
+
+    async def _drain(self) -> None:
+        try:
+            while self._lines:
+                batch = b"".join(self._lines)
+                self._lines.clear()
+                await asyncio.to_thread(self._write_all, batch)
+        except OSError:
+            self._lines.clear()
+            self.closed.set()
+        finally:
+            self._task = None
+
+    def _write_all(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self._fd, view) :]
+
+    async def flush(self) -> None:
+        while self._task is not None:
+            await asyncio.wait([self._task])
+
+
+class RpcFace:
+    """Carries out commands against a conversation."""
+
+    def __init__(self, conversation: Conversation, writer: LineWriter) -> None:
+        self._conversation = conversation
+        self._writer = writer
+        self.quit = asyncio.Event()
+        c = conversation
+        self._simple: dict[str, Callable[[dict[str, Any]], Any]] = {
+            "steer": lambda m: self._queue("steer", m),
+            "follow_up": lambda m: self._queue("follow_up", m),
+            "custom": self._custom,
+            "prompt": self._prompt,
+            "abort": lambda m: c.abort(pause_queue=bool(m.get("pause_queue", False))),
+            "abort_tool": lambda m: {"stopped": c.abort_tool(_text(m, "tool_call_id"))},
+            "queue": lambda m: self._queue_state(),
+            "queue_edit": lambda m: c.queue_edit(_text(m, "item_id"), _text(m, "text")),
+            "queue_move": lambda m: c.queue_move(_text(m, "item_id"), _number(m, "index")),
+            "queue_remove": lambda m: c.queue_remove(_text(m, "item_id")),
+            "queue_promote": lambda m: c.queue_promote(_text(m, "item_id")),
+            "queue_demote": lambda m: c.queue_demote(_text(m, "item_id")),
+            "queue_pause": lambda m: c.queue_pause(),
+            "queue_resume": lambda m: c.queue_resume(),
+            "send_now": lambda m: {"sent": c.send_now()},
+            "set_model": lambda m: c.set_model(_text(m, "model")),
+            "set_thinking": lambda m: c.set_thinking(_text(m, "level")),
+            "state": lambda m: c.state(),
+            "messages": lambda m: [x.model_dump(mode="json") for x in c.messages],
+            "answer": self._answer,
+            "quit": lambda m: self.quit.set(),
+        }
+        self._slow: dict[str, Callable[[dict[str, Any]], Awaitable[Any]]] = {
+            "continue": self._continue,
+            "command": self._command,
+        }
+
+    def on_event(self, event: AnyEvent) -> None:
+        self._writer.write(to_json(event))
+
+    async def handle(self, line: str) -> None:
+        """One line in, one answer out; never raises for what came in."""
+        ident: Any = None
+        try:
+            message = self._parse(line)
+            ident = message.get("id")
+            data = await self._run(message)
+        except (RpcError, QueueError, ValueError, RuntimeError) as error:
+            self._respond(ident, error=str(error))
+        except Exception as error:
+            log.exception("a command failed")
+            self._respond(ident, error=f"unexpected error ({type(error).__name__}); see the log")
+        else:
+            self._respond(ident, data=data)
+
+    def _parse(self, line: str) -> dict[str, Any]:
+        try:
+            message = json.loads(line)
+        except ValueError as error:
+            raise RpcError(f"not a JSON object on one line: {error}") from None
+        if not isinstance(message, dict):
+            raise RpcError("a command is a JSON object with id and type")
+        return message
+
+    async def _run(self, message: dict[str, Any]) -> Any:
+        kind = message.get("type")
+        if "id" not in message:
+            raise RpcError("a command needs an id")
+        if kind in self._simple:
+            return self._simple[kind](message)
+        if kind in self._slow:
+            return await self._slow[kind](message)
+        known = ", ".join(sorted([*self._simple, *self._slow]))
+        raise RpcError(f"unknown type {kind!r}; known are: {known}")
+
+    def _respond(self, ident: Any, *, data: Any = None, error: str | None = None) -> None:
+        answer: dict[str, Any] = {"type": "response", "id": ident, "ok": error is None}
+        if error is not None:
+            answer["error"] = error
+        elif data is not None:
+            answer["data"] = data
+        self._writer.write(answer)
+
+    # --- commands that need more than one call --------------------------------------------
+
+    def _prompt(self, message: dict[str, Any]) -> None:
+        if self._conversation.driver.running:
+            raise RpcError("a run is on: use steer or follow_up")
+        text = _said(message)
+        self._conversation.submit_message(UserMessage(content=text_content(text)))
+
+    def _queue(self, kind: str, message: dict[str, Any]) -> dict[str, Any]:
+        """Also while idle: then it goes out with the next prompt."""
+        text = _said(message)
+        agent = self._conversation.agent
+        user = UserMessage(content=text_content(text))
+        item = agent.steer(user) if kind == "steer" else agent.follow_up(user)
+        return {"item_id": item.id}
+
+    def _custom(self, message: dict[str, Any]) -> dict[str, Any]:
+        text = _said(message)
+        custom = CustomMessage(kind=_text(message, "kind"), content=text_content(text))
+        return {"item_id": self._conversation.agent.steer(custom).id}
+
+    def _queue_state(self) -> dict[str, Any]:
+        c = self._conversation
+        return {"items": [to_json_entry(e) for e in c.queue()], "paused": c.agent.queue.paused}
+
+    def _answer(self, message: dict[str, Any]) -> None:
+        decision: Any = _text(message, "decision")
+        done = self._conversation.answer(
+            _text(message, "request_id"), decision, str(message.get("reason") or "")
+        )
+        if not done:
+            raise RpcError("that request is no longer open")
+
+    async def _continue(self, _: dict[str, Any]) -> None:
+        await self._conversation.continue_()
+
+    async def _command(self, message: dict[str, Any]) -> dict[str, Any]:
+        line = _text(message, "text")
+        if not is_command(line):
+            raise RpcError("a command line begins with / and a name")
+        result = await self._conversation.command(line)
+        if result.error:
+            raise RpcError(result.error)
+        if result.action == "quit":
+            self.quit.set()
+        return {"text": result.text, "action": result.action, "data": result.data}
+
+
+def to_json_entry(entry: Any) -> dict[str, Any]:
+    """A QueueEntry as the `queue` answer has it."""
+    return {name: getattr(entry, name) for name in ("id", "kind", "text", "state", "delivery")}
+
+
+def _text(message: dict[str, Any], key: str) -> str:
+    value = message.get(key)
+    if not isinstance(value, str):
+        raise RpcError(f"{message.get('type')} needs {key!r}, a string")
+    return value
+
+
+def _said(message: dict[str, Any]) -> str:
+    text = _text(message, "text")
+    if not text.strip():
+        raise RpcError("the text is empty")
+    return text
+
+
+def _number(message: dict[str, Any], key: str) -> int:
+    value = message.get(key)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise RpcError(f"{message.get('type')} needs {key!r}, a whole number")
+    return value
+
+
+async def run_rpc(conversation: Conversation, stop: asyncio.Event) -> None:
+    """Serves until quit, EOF, a closed stdout, or `stop` (a signal)."""
+    writer = LineWriter(sys.stdout.fileno())
+    face = RpcFace(conversation, writer)
+    conversation.subscribe(face.on_event)
+    reader = asyncio.StreamReader(limit=MAX_LINE)
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    ends = [asyncio.create_task(event.wait()) for event in (face.quit, writer.closed, stop)]
+    commands = asyncio.create_task(_serve(reader, face))
+    try:
+        await asyncio.wait([commands, *ends], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (commands, *ends):
+            task.cancel()
+        await conversation.close()
+        await writer.flush()
+
+
+async def _serve(reader: asyncio.StreamReader, face: RpcFace) -> None:
+    while not face.quit.is_set():
+        try:
+            raw = await reader.readuntil(b"\n")
+        except asyncio.IncompleteReadError as end:
+            raw = end.partial
+            if not raw:
+                return
+        except asyncio.LimitOverrunError:
+            await face.handle("")  # answered as bad JSON
+            return
+        line = raw.decode("utf-8", errors="replace").strip()
+        if line:
+            await face.handle(line)
