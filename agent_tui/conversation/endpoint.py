@@ -172,7 +172,8 @@ async def _ask_models(port: int, name: str, timeout_s: float) -> FoundServer | N
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             try:
                 writer.write(
-                    b"GET /v1/models HTTP/1.0\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n\r\n"
+                    b"GET /v1/models HTTP/1.0\r\n"
+                    b"Host: 127.0.0.1\r\nAccept: application/json\r\n\r\n"
                 )
                 await writer.drain()
                 raw = await reader.read(1 << 20)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from agent_tui.agent.tools import AgentTool
 from agent_tui.settings import Settings
 
-_INTRO = """You are agent-tui, an agent that works in the user's terminal. You help with software and
-other work in the folder below, by answering and by calling tools.
+_INTRO = """You are agent-tui, an agent that works in the user's terminal. You help with software
+and other work in the folder below, by answering and by calling tools.
 
 Folder: {cwd}
 System: {system}

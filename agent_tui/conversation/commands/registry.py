@@ -34,7 +34,7 @@ class CommandRegistry:
         return [c.info for _, c in sorted(self._commands.items())]
 
     async def run(self, conversation: "Conversation", line: str) -> CommandResult:
-        """Runs "/name arguments". Never raises for what was typed: the result says what is wrong."""
+        """Runs "/name arguments". Never raises for what was typed; the result says the error."""
         name, _, arguments = line.strip().removeprefix("/").partition(" ")
         command = self._commands.get(name)
         if command is None:
