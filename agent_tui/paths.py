@@ -19,7 +19,7 @@ _PRIVATE_FOLDER = 0o700
 _PRIVATE_FILE = 0o600
 
 
-class PathError(Exception):
+class PathError(OSError):
     """A folder or file cannot be used. str() is one sentence that says what to do."""
 
 
@@ -117,9 +117,9 @@ def private_open(path: Path, mode: Literal["ab", "wb", "xb", "a", "w", "x"] = "w
             os.fchmod(fd, _PRIVATE_FILE)
         return fd
 
-    text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+    encoding, newline = (None, None) if "b" in mode else ("utf-8", "\n")
     with _one_sentence("write", path):
-        return open(path, mode, opener=opener, **text)  # noqa: PTH123, SIM115  pathlib has no opener
+        return open(path, mode, encoding=encoding, newline=newline, opener=opener)
 
 
 def write_private_atomic(path: Path, data: bytes) -> None:
@@ -154,6 +154,8 @@ def _sync_folder(folder: Path) -> None:
 def _one_sentence(what: str, path: Path) -> Iterator[None]:
     try:
         yield
+    except PathError:
+        raise
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise PathError(

@@ -212,8 +212,8 @@ _SECRET_SHAPES = re.compile(
     r"""(?xi)
       \b sk-ant-[\w-]{4,}
     | (?P<header> \b (?: authorization | x-api-key | api[-_]?key | auth[-_]?token )
-        (?: ["']? \s* [:=] | ["'] \s* , ) \s* (?: b(?=["']) )? ["']? (?: (?: bearer | basic ) \s+ )?+ )
-      [^\s"',;)}\]*]++
+        (?: ["']? \s* [:=] | ["'] \s* , ) \s* (?: b(?=["']) )? ["']?
+        (?: (?: bearer | basic ) \s+ )?+ ) [^\s"',;)}\]*]++
     | (?P<scheme> \b bearer \s+ ) (?= \S*\d ) [\w.~+/=-]{8,}
     | (?P<url> :// ) [^\s/:@]+ : [^\s/@]+ (?= @ )
     """
