@@ -1,28 +1,369 @@
 """The offline server: POST /v1/messages, /v1/messages/count_tokens, GET /v1/models on loopback."""
 
-from agent_tui.offline.scenarios import Scenario
+import asyncio
+import json
+import logging
+import socket
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from agent_tui.offline.answers import Answer, ReplySource
+from agent_tui.offline.demo import DemoGuide
+from agent_tui.offline.exchange import Exchange
+from agent_tui.offline.journal import Journal
+from agent_tui.offline.rules import API_VERSION, ApiProblem, validate_request
+from agent_tui.offline.scenarios import Scenario, ScenarioPlayer
+from agent_tui.offline.wire import (
+    apply_limits,
+    dumps,
+    fill_usage,
+    input_tokens,
+    make_id,
+    request_seed,
+)
+
+log = logging.getLogger(__name__)
+
+MAX_BODY_BYTES = 32 * 1024 * 1024
+"""The service's limit for a request; beyond it 413 request_too_large."""
+
+_LOOPBACK_NAMES = {"127.0.0.1", "localhost", "[::1]"}
+
+
+class OfflineServerError(Exception):
+    """The server cannot start. str() says why and what to do."""
 
 
 class OfflineServer:
-    """Runs the ASGI app in a daemon thread with its own event loop (uvicorn).
+    """A Messages API on 127.0.0.1, in a daemon thread with its own event loop (uvicorn).
 
-    speed: characters per second of the demo's streaming (0: as fast as it can).
-    scenario: a given list of turns instead of the demo. journal: a list of every request
-    body received with the answer's status, for tests (GET /_journal as JSON).
+    speed: characters per second of the demo's streaming (0: as fast as it can), also of a
+    scenario's turns without chunk_delay_ms. scenario: a given list of turns instead of the demo.
+    log_path: a file that gets a JSON line when a request has come and one when its answer ended.
+
     `url` is known after start(). start() imports uvicorn: call it in a thread.
+    `journal` is what GET /_journal answers: a list of {n, time, method, path, headers, body,
+    status, error, rule, events_sent, closed_by_client, at, duration_ms}.
+    Raises OfflineServerError from start() (the port is taken, the log cannot be written).
     """
 
-    url: str
+    url: str = ""
 
     def __init__(
         self,
         *,
         port: int = 0,
         speed: float = 0.0,
-        scenario: "Scenario | None" = None,
+        scenario: Scenario | None = None,
         log_path: str | None = None,
     ) -> None:
-        raise NotImplementedError
+        self._port = port
+        self._log_path = log_path
+        self._speed = speed
+        self._source: ReplySource = ScenarioPlayer(scenario) if scenario else DemoGuide()
+        self._journal: Journal | None = None
+        self._server: Any = None
+        self._thread: threading.Thread | None = None
 
-    def start(self) -> str: ...  # pyright: ignore
-    def stop(self) -> None: ...
+    @property
+    def journal(self) -> list[dict[str, Any]]:
+        return self._journal.entries() if self._journal else []
+
+    def start(self) -> str:
+        """Starts serving and returns the base URL ("http://127.0.0.1:PORT")."""
+        import uvicorn
+
+        if self._thread is not None:
+            raise OfflineServerError("this server has been started before; make a new one")
+        try:
+            self._journal = Journal(self._log_path)
+        except OSError as error:
+            raise OfflineServerError(
+                f"cannot write the log {self._log_path}: {error.strerror}"
+            ) from error
+        listener = _listen(self._port)
+        self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        config = uvicorn.Config(
+            build_app(self._source, self._journal, self._speed),
+            loop="asyncio",
+            http="h11",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            log_level=logging.CRITICAL,
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=60,
+        )
+        ready = threading.Event()
+
+        class Server(uvicorn.Server):
+            async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+                await super().startup(sockets=sockets)
+                ready.set()
+
+        self._server = Server(config)
+
+        def run() -> None:
+            try:
+                asyncio.run(self._server.serve(sockets=[listener]))
+            finally:
+                listener.close()
+                ready.set()
+
+        self._thread = threading.Thread(target=run, name="offline-server", daemon=True)
+        self._thread.start()
+        if not ready.wait(10) or not self._server.started:
+            raise OfflineServerError("the offline server did not start")
+        return self.url
+
+    def stop(self) -> None:
+        """Closes every connection and ends the thread; answers under way are cut."""
+        if self._server is not None and self._thread is not None:
+            self._server.should_exit = True
+            self._server.force_exit = True
+            self._thread.join(10)
+            if self._thread.is_alive():
+                log.warning("the offline server's thread did not end within 10 s")
+            self._server = None
+        if self._journal is not None:
+            self._journal.close()
+
+
+def _listen(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+    except (OSError, OverflowError) as error:
+        listener.close()
+        reason = error.strerror if isinstance(error, OSError) else "no such port"
+        raise OfflineServerError(
+            f"cannot listen on 127.0.0.1:{port} ({reason}): choose another port, or 0 for a free one"
+        ) from error
+    return listener
+
+
+def build_app(source: ReplySource, journal: Journal, speed: float) -> Any:
+    """The ASGI app. Requests that name another host than loopback are refused (DNS rebinding)."""
+    from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    def respond(
+        value: Any,
+        status: int = 200,
+        *,
+        request_id: str = "",
+        headers: dict[str, str] | None = None,
+    ) -> Response:
+        return Response(
+            dumps(value).encode("utf-8", "replace"),
+            status,
+            media_type="application/json",
+            headers={"request-id": request_id or make_id("req_", value)} | (headers or {}),
+        )
+
+    def problem_response(problem: ApiProblem) -> Response:
+        request_id = make_id("req_", problem.message, len(journal.entries()))
+        return respond(problem.as_json(request_id), problem.status, request_id=request_id)
+
+    async def messages(request: Request) -> Any:
+        parsed = await _read_json(request)
+        size = int(request.headers.get("content-length") or 0)
+        entry = journal.begin(
+            method=request.method,
+            path=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
+            headers=request.headers.items(),
+            body=None if isinstance(parsed, ApiProblem) else parsed,
+            size=size,
+        )
+        body: dict[str, Any] = parsed if isinstance(parsed, dict) else {}
+        try:
+            if isinstance(parsed, ApiProblem):
+                answer = Answer(problem=parsed)
+            else:
+                answer = await _answer(source, parsed, request.headers)
+        except Exception:
+            log.exception("the offline server failed on a request")
+            message = "Internal server error (a fault of the offline server; see its log)"
+            answer = Answer(problem=ApiProblem(message, "api_error", 500))
+        seed = request_seed(body)
+        return Exchange(
+            answer,
+            journal=journal,
+            entry=entry,
+            request_id=make_id("req_", seed, entry.n),
+            message_id=make_id("msg_", seed),
+            model=str(body.get("model")),
+            stream=body.get("stream") is True,
+            speed=speed,
+        )
+
+    async def count_tokens(request: Request) -> Response:
+        parsed = await _read_json(request)
+        if isinstance(parsed, ApiProblem):
+            return problem_response(parsed)
+        problem = _check(source, parsed, request.headers, counting=True)
+        if problem is not None:
+            return problem_response(problem)
+        return respond({"input_tokens": input_tokens(parsed)})
+
+    async def models(request: Request) -> Response:
+        return respond(_model_page(source.models, request.query_params))
+
+    async def model(request: Request) -> Response:
+        wanted = request.path_params["model_id"]
+        for info in source.models:
+            if info["id"] == wanted:
+                return respond(info)
+        return problem_response(_no_such_model(source, wanted))
+
+    async def read_journal(request: Request) -> Response:
+        # ASCII JSON: what a client sent may hold lone surrogates.
+        return Response(json.dumps(journal.entries()), media_type="application/json")
+
+    async def about(request: Request) -> Response:
+        return respond({"server": "agent-tui offline", "about": "scripted replies, no model"})
+
+    async def http_error(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        if status == 405:
+            message = f"Method {request.method} is not allowed for {request.url.path}"
+            return problem_response(ApiProblem(message, "invalid_request_error", 405))
+        if status == 404:
+            return problem_response(ApiProblem(request.url.path, "not_found_error", 404))
+        return problem_response(ApiProblem("Internal server error", "api_error", 500))
+
+    app = Starlette(
+        routes=[
+            Route("/", about, methods=["GET"]),
+            Route("/v1/messages", messages, methods=["POST"]),
+            Route("/v1/messages/count_tokens", count_tokens, methods=["POST"]),
+            Route("/v1/models", models, methods=["GET"]),
+            Route("/v1/models/{model_id:path}", model, methods=["GET"]),
+            Route("/_journal", read_journal, methods=["GET"]),
+        ],
+        exception_handlers={HTTPException: http_error, Exception: http_error},
+    )
+
+    async def loopback_only(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
+            if _host_name(host) not in _LOOPBACK_NAMES:
+                message = f"this server answers only on loopback, not as {host or 'no host'}"
+                await problem_response(ApiProblem(message, "permission_error", 403))(
+                    scope, receive, send
+                )
+                return
+        await app(scope, receive, send)
+
+    return loopback_only
+
+
+def _host_name(host: str) -> str:
+    name, colon, port = host.rpartition(":")
+    return (name if colon and port.isdigit() else host).lower()
+
+
+async def _read_json(request: Any) -> Any:
+    """The parsed body, or the problem with it."""
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > MAX_BODY_BYTES:
+            return ApiProblem("Request exceeds the maximum size", "request_too_large", 413)
+        chunks.append(chunk)
+    try:
+        return json.loads(b"".join(chunks))
+    except (ValueError, RecursionError) as error:
+        return ApiProblem(f"The request body is not valid JSON: {error}", rule="json")
+
+
+def _no_such_model(source: ReplySource, wanted: object) -> ApiProblem:
+    served = ", ".join(info["id"] for info in source.models)
+    message = f"model: {wanted} (this is the offline server; it serves {served})"
+    return ApiProblem(message, "not_found_error", 404)
+
+
+def _check(
+    source: ReplySource, body: Any, headers: Any, *, counting: bool = False
+) -> ApiProblem | None:
+    if source.check_rules:
+        version = headers.get("anthropic-version")
+        if not version:
+            return ApiProblem("anthropic-version: header is required", rule="version_header")
+        problems = validate_request(
+            body, version=version, knows_signature=source.knows_signature, counting=counting
+        )
+        if problems:
+            return problems[0]
+    elif not isinstance(body, dict):
+        return ApiProblem("Input should be an object")
+    if not source.any_model and body.get("model") not in {m["id"] for m in source.models}:
+        return _no_such_model(source, body.get("model"))
+    return None
+
+
+async def _answer(source: ReplySource, body: Any, headers: Any) -> Answer:
+    problem = _check(source, body, headers)
+    if problem is not None:
+        return Answer(problem=problem)
+    answer = await source.answer(body)
+    if answer.problem is None and answer.delivery.raw_sse is None:
+        fill_usage(answer.reply, body)
+    return answer
+
+
+def _model_page(infos: list[dict[str, Any]], query: Any) -> dict[str, Any]:
+    """A page of /v1/models, with the service's cursors (limit, after_id, before_id)."""
+    ids = [info["id"] for info in infos]
+    start, end = 0, len(infos)
+    if query.get("after_id") in ids:
+        start = ids.index(query["after_id"]) + 1
+    if query.get("before_id") in ids:
+        end = ids.index(query["before_id"])
+    limit = query.get("limit") or "20"
+    page = infos[start:end]
+    shown = page[: max(1, int(limit))] if limit.isdigit() else page
+    return {
+        "data": shown,
+        "has_more": len(shown) < len(page),
+        "first_id": shown[0]["id"] if shown else None,
+        "last_id": shown[-1]["id"] if shown else None,
+    }
+
+
+def serve(
+    port: int = 0,
+    speed: float = 80.0,
+    scenario_path: str | None = None,
+    log_path: str | None = None,
+) -> None:
+    """Runs the server in the foreground until SIGINT or SIGTERM, then stops it cleanly.
+
+    Prints one line, "listening on http://127.0.0.1:PORT", when it is ready.
+    Raises OfflineServerError or ScenarioError: str() is one line for the user.
+    """
+    import signal
+
+    scenario = Scenario.from_file(Path(scenario_path)) if scenario_path else None
+    server = OfflineServer(port=port, speed=speed, scenario=scenario, log_path=log_path)
+    done = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: done.set())
+    url = server.start()
+    sys.stdout.write(f"listening on {url}\n")
+    sys.stdout.flush()
+    try:
+        done.wait()
+    finally:
+        server.stop()
+
+
+__all__ = ["API_VERSION", "OfflineServer", "OfflineServerError", "build_app", "serve"]

@@ -1,0 +1,53 @@
+"""What /v1/models says: the demo's entry, and entries for the ids a scenario names."""
+
+from typing import Any
+
+DEMO_MODEL = "demo"
+DEMO_NAME = "demo: scripted replies, no model"
+
+
+def model_info(
+    model_id: str, *, display_name: str | None = None, max_tokens: int = 64_000
+) -> dict[str, Any]:
+    """A /v1/models entry in the service's shape. It claims only what this server can play."""
+
+    def supported(value: bool) -> dict[str, bool]:
+        return {"supported": value}
+
+    def family(value: bool, **members: bool) -> dict[str, Any]:
+        return {"supported": value} | {name: supported(v) for name, v in members.items()}
+
+    thinking = {"adaptive": True, "between_tools": True, "disabled": True, "enabled": True}
+    return {
+        "type": "model",
+        "id": model_id,
+        "display_name": display_name or model_id,
+        "created_at": "2026-11-30T00:00:00Z",
+        "lifecycle": "active",
+        "line": None,
+        "deprecated_at": None,
+        "retires_at": None,
+        "max_input_tokens": 200_000,
+        "max_tokens": max_tokens,
+        "allowed_fallback_models": [],
+        "capabilities": {
+            "batch": supported(False),
+            "citations": supported(False),
+            "code_execution": supported(False),
+            "compaction": family(False, summarize=False),
+            "context_management": family(False),
+            "effort": family(True, low=True, medium=True, high=True, xhigh=True, max=True),
+            "image_input": supported(True),
+            "pdf_input": supported(False),
+            "server_tools": family(False, code_execution=False, web_search=False),
+            "structured_outputs": supported(False),
+            "thinking": {
+                "supported": True,
+                "types": {name: supported(v) for name, v in thinking.items()},
+            },
+        },
+    }
+
+
+def demo_models() -> list[dict[str, Any]]:
+    return [model_info(DEMO_MODEL, display_name=DEMO_NAME)]
