@@ -1,20 +1,238 @@
 """Settings: one pydantic-settings model; flags > environment > project > user > defaults.
 
-Interface first.
+The layers are put together here and not by pydantic-settings' own sources, because every
+value must know where it came from: an error or a warning names file and line, environment
+variable or flag.
 """
 
+import difflib
+import json
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic_settings import BaseSettings
+from pydantic import BeforeValidator, Field, SecretStr, StringConstraints, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from agent_tui import paths
+from agent_tui.text import clean, cut
+from agent_tui.toml_file import TomlFileError, read_toml
+
+ENV_PREFIX = "AGENT_TUI_"
+RESERVED_VARIABLES = frozenset({"HOME", "LOOP_CASES", "RECORDINGS", "TEST_REPORT"})
+
+ThinkingLevel = Literal["off", "low", "medium", "high", "xhigh", "max"]
+
+_SECRET = frozenset({"api_key", "auth_token", "headers"})
+_NEVER_IN_PROJECT = frozenset({"api_key", "auth_token"})
 
 
 class SettingsError(Exception):
-    """A file or value is wrong. str() is one clear line: file:line:col, what, what to do."""
+    """A file or value is wrong. str() is one clear line for each problem: where, what, what
+    to do. problems: those lines."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+def _no_bool(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("must be a number, not true or false")
+    return value
+
+
+def _json(value: str) -> object:
+    try:
+        return json.loads(value)
+    except ValueError as error:
+        raise ValueError(f"must be valid JSON: {error}") from None
+
+
+def _names(value: object) -> object:
+    """Environment and flags give "read,grep" or a JSON list."""
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("["):
+        return _json(value)
+    return [name.strip() for name in value.split(",") if name.strip()]
+
+
+def _header_lines(value: object) -> object:
+    """The environment gives "Name: value" lines or a JSON object."""
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("{"):
+        return _json(value)
+    headers: dict[str, str] = {}
+    for line in value.splitlines():
+        name, colon, content = line.partition(":")
+        if line.strip() and not (colon and name.strip()):
+            raise ValueError("must be lines of the form Name: value")
+        if colon:
+            headers[name.strip()] = content.strip()
+    return headers
+
+
+_Number = BeforeValidator(_no_bool)
+_Seconds = Annotated[float, _Number, Field(gt=0, allow_inf_nan=False)]
 
 
 class Settings(BaseSettings):
-    """All settings; config.example.toml is generated from this model (title, description)."""
+    """All settings; config.example.toml is generated from this model (title, description).
+
+    Settings(...) itself reads nothing but its arguments; load_settings reads the layers.
+    """
+
+    model_config = SettingsConfigDict(extra="forbid")
+
+    model: Annotated[str, StringConstraints(strip_whitespace=True)] = Field(
+        default="claude-sonnet-5-5",
+        min_length=1,
+        title="Model",
+        description="The model that answers. On an endpoint that lacks it, the endpoint's first.",
+    )
+    base_url: str | None = Field(
+        default=None,
+        min_length=1,
+        title="Base URL",
+        description="The address of a Messages API; unset: the service itself.",
+        examples=["http://127.0.0.1:11434"],
+    )
+    api_key: SecretStr | None = Field(
+        default=None,
+        title="API key",
+        description="Better kept by /login or in ANTHROPIC_API_KEY. Never read from a project.",
+        examples=["sk-ant-..."],
+    )
+    auth_token: SecretStr | None = Field(
+        default=None,
+        title="Bearer token",
+        description="Sent as Authorization: Bearer instead of a key. Never read from a project.",
+        examples=["token"],
+    )
+    headers: Annotated[dict[str, str], BeforeValidator(_header_lines)] = Field(
+        default_factory=dict[str, str],
+        repr=False,
+        title="Headers",
+        description="Extra headers of each request.",
+        examples=[{"X-Team": "blue"}],
+    )
+    max_tokens: Annotated[int, _Number] = Field(
+        default=32_000,
+        ge=1,
+        title="Longest answer",
+        description="Tokens of one answer, thinking included; capped by what the model can.",
+    )
+    thinking: ThinkingLevel = Field(
+        default="medium",
+        title="Thinking",
+        description="How much the model thinks before it answers.",
+    )
+    system_prompt: str | None = Field(
+        default=None,
+        title="System prompt",
+        description="Replaces the built-in system prompt.",
+        examples=["You are a careful reviewer."],
+    )
+    append_system_prompt: str | None = Field(
+        default=None,
+        title="Addition to the system prompt",
+        description="Follows the system prompt.",
+        examples=["Answer in British English."],
+    )
+    tool_execution: Literal["parallel", "sequential"] = Field(
+        default="parallel",
+        title="Tool execution",
+        description="Whether the tool calls of one answer run together or one by one.",
+    )
+    steering_mode: Literal["one-at-a-time", "all"] = Field(
+        default="one-at-a-time",
+        title="Steering",
+        description="How many steering messages go out with one request.",
+    )
+    follow_up_mode: Literal["one-at-a-time", "all"] = Field(
+        default="one-at-a-time",
+        title="Follow-ups",
+        description="How many follow-ups go out when a turn has ended.",
+    )
+    allow: Annotated[list[str], BeforeValidator(_names)] = Field(
+        default_factory=list[str],
+        title="Allowed tools",
+        description="Tools that run without being asked; server__tool or server__* for MCP.",
+        examples=[["grep", "glob"]],
+    )
+    shell_timeout_s: _Seconds = Field(
+        default=120.0,
+        title="Shell timeout",
+        description="Seconds after which a shell command is ended, unless the call says other.",
+    )
+    idle_timeout_s: _Seconds = Field(
+        default=120.0,
+        title="Idle timeout",
+        description="Longest silence of the API, in seconds, before the request is tried again.",
+    )
+    max_turns: Annotated[int, _Number] | None = Field(
+        default=None,
+        ge=1,
+        title="Limit of turns",
+        description="A run stops after so many model calls; unset: no limit.",
+        examples=[50],
+    )
+    max_cost: Annotated[float, _Number] | None = Field(
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        title="Limit of cost",
+        description="A run stops when it has cost so many dollars; unset: no limit.",
+        examples=[2.5],
+    )
+    max_seconds: Annotated[float, _Number] | None = Field(
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        title="Limit of time",
+        description="A run stops after so many seconds; unset: no limit.",
+        examples=[600],
+    )
+    theme: str = Field(
+        default="auto",
+        min_length=1,
+        title="Theme",
+        description="Colours of the screen: auto, dark, light, high-contrast, ansi, "
+        "or a theme of Textual.",
+    )
+    show_panel: bool = Field(
+        default=True,
+        title="Side panel",
+        description="Whether the side panel is open at the start.",
+    )
+    show_thinking: Literal["folded", "open", "hidden"] = Field(
+        default="folded",
+        title="Thinking on screen",
+        description="How thinking is shown in the transcript.",
+    )
+    demo_speed: Annotated[float, _Number] = Field(
+        default=400.0,
+        gt=0,
+        allow_inf_nan=False,
+        title="Speed of the demo",
+        description="Characters per second of the demo's scripted replies.",
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (init_settings,)
 
 
 @dataclass(slots=True)
@@ -27,9 +245,170 @@ class Loaded:
     warnings: list[str] = field(default_factory=list[str])
 
 
+@dataclass(slots=True)
+class _Layer:
+    """Values of one place by setting; sources: what Loaded.sources says of each."""
+
+    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    sources: dict[str, str] = field(default_factory=dict[str, str])
+    warnings: list[str] = field(default_factory=list[str])
+
+
 def load_settings(
     *, cwd: str, flags: dict[str, Any] | None = None, config: str | None = None,
-    trusted: bool = False, environ: dict[str, str] | None = None,
+    trusted: bool = False, environ: Mapping[str, str] | None = None,
 ) -> Loaded:  # fmt: skip
-    """Raises SettingsError. flags: only those given on the command line."""
-    raise NotImplementedError
+    """Raises SettingsError. flags: only those given on the command line, by setting.
+
+    config: read instead of the user's config.toml; it must exist. trusted: whether the
+    project's file counts. A value is taken whole from the highest place that has it.
+    """
+    user_file = Path(config).expanduser() if config is not None else paths.config_file()
+    user, project = _files(user_file, paths.project_config(cwd), config is not None, trusted)
+    layers = [
+        _Layer(dict(flags or {}), dict.fromkeys(flags or {}, "flag")),
+        _environment(os.environ if environ is None else environ),
+        project,
+        user,
+    ]
+    loaded = Loaded(Settings(), dict.fromkeys(Settings.model_fields, "default"))
+    values: dict[str, Any] = {}
+    for layer in reversed(layers):
+        values |= layer.values
+        loaded.sources |= layer.sources
+    loaded.warnings = [warning for layer in reversed(layers) for warning in layer.warnings]
+    try:
+        loaded.settings = Settings(**values)
+    except ValidationError as error:
+        raise SettingsError(*_problems(error, loaded.sources)) from None
+    return loaded
+
+
+def _files(user: Path, project: Path, must_exist: bool, trusted: bool) -> tuple[_Layer, _Layer]:
+    problems: list[str] = []
+    layers: list[_Layer] = []
+    for path, is_project in ((user, False), (project, True)):
+        layer = _Layer()
+        try:
+            if not is_project:
+                layer = _file(path, must_exist=must_exist)
+            elif trusted:
+                layer = _project_file(path)
+            elif path.is_file():
+                layer.warnings.append(
+                    f"{clean(path)} is not used: this folder is not trusted. "
+                    "Start agent-tui in it to be asked, or use --config."
+                )
+        except TomlFileError as error:
+            problems.append(str(error))
+        layers.append(layer)
+    if problems:
+        raise SettingsError(*problems)
+    return layers[0], layers[1]
+
+
+def _file(path: Path, *, must_exist: bool = False) -> _Layer:
+    layer = _Layer()
+    file = read_toml(path)
+    if file is None:
+        if must_exist:
+            raise TomlFileError(f"{path}: there is no such file; --config names a TOML file.")
+        return layer
+    for key, value in file.values.items():
+        if key in Settings.model_fields:
+            layer.values[key] = value
+            layer.sources[key] = file.where(key)
+        else:
+            layer.warnings.append(_unknown(file.where(key), "key", file.spelled(key), key))
+    return layer
+
+
+def _project_file(path: Path) -> _Layer:
+    layer = _file(path)
+    for key in _NEVER_IN_PROJECT & layer.values.keys():
+        del layer.values[key]
+        layer.warnings.append(
+            f"{layer.sources.pop(key)}: {key} is not read from a project's file. "
+            "Remove it there; use /login or your own config.toml."
+        )
+    return layer
+
+
+def _environment(environ: Mapping[str, str]) -> _Layer:
+    """An empty variable counts as not set, but for keys: an empty key is worth an error."""
+    layer = _Layer()
+    for variable, value in environ.items():
+        if not variable.startswith(ENV_PREFIX):
+            continue
+        key = variable.removeprefix(ENV_PREFIX).lower()
+        if variable.removeprefix(ENV_PREFIX) in RESERVED_VARIABLES:
+            continue
+        if key not in Settings.model_fields:
+            layer.warnings.append(
+                _unknown("environment", "variable", variable, key, as_variable=True)
+            )
+        elif value or key in _NEVER_IN_PROJECT:
+            layer.values[key] = value
+            layer.sources[key] = f"environment {variable}"
+    return layer
+
+
+def _unknown(where: str, what: str, name: str, key: str, *, as_variable: bool = False) -> str:
+    close = difflib.get_close_matches(key.lower().replace("-", "_"), Settings.model_fields, n=1)
+    nearest = close[0] if close else None
+    if nearest and as_variable:
+        nearest = ENV_PREFIX + nearest.upper()
+    hint = f"did you mean {nearest}?" if nearest else "no setting has a name like it."
+    return f"{clean(where)}: unknown {what} {clean(name)}: {hint}"
+
+
+def _problems(error: ValidationError, sources: Mapping[str, str]) -> list[str]:
+    lines: list[str] = []
+    for problem in error.errors(include_url=False):
+        key = str(problem["loc"][0]) if problem["loc"] else ""
+        source = sources.get(key, "flag")
+        name = key
+        if source == "flag":
+            source, name = f"--{key.replace('_', '-')}", ""
+        elif source.startswith("environment "):
+            source, name = source.removeprefix("environment "), ""
+        given = "***" if key in _SECRET else clean(cut(repr(problem["input"]), 80))
+        inner = "".join(f".{part}" for part in problem["loc"][1:] if key == "headers")
+        message = problem["msg"].removeprefix("Value error, ").replace("Input should", "must")
+        subject = f"{clean(name + inner)} = {given}" if name else given
+        lines.append(f"{clean(source)}: {subject}: {message[:1].lower() + message[1:]}")
+    return list(dict.fromkeys(lines))
+
+
+# --- config.example.toml --------------------------------------------------------------
+
+
+def settings_toml_example() -> str:
+    """The text of config.example.toml: each setting with its title, description, choices and
+    default; those without a default by an example. All are commented out."""
+    parts = [
+        "# Settings of agent-tui. Copy to config.toml in its home folder, or to\n"
+        "# .agent-tui/config.toml in a project, and remove the # before what you change.\n"
+        "# Flags win over environment variables (AGENT_TUI_MODEL for model), those over the\n"
+        "# project's file, that over yours. Generated by `make config`.\n"
+    ]
+    # A table ends only where the next begins, so tables come last.
+    fields = sorted(Settings.model_fields.items(), key=lambda item: item[0] == "headers")
+    for name, info in fields:
+        parts.append(_example(name, info))
+    return "\n".join(parts)
+
+
+def _example(name: str, info: FieldInfo) -> str:
+    choices = [choice for choice in get_args(info.annotation) if isinstance(choice, str)]
+    lines = [f"# {info.title}. {info.description}"]
+    if choices:
+        lines.append(f"# One of: {', '.join(choices)}.")
+    default = info.get_default(call_default_factory=True, validated_data={})
+    value = info.examples[0] if info.examples else default
+    if isinstance(value, dict):
+        lines.append(f"# [{name}]")
+        lines += [f"# {key} = {json.dumps(item)}" for key, item in value.items()]
+    else:
+        lines.append(f"# {name} = {json.dumps(value)}")
+    return "\n".join(lines) + "\n"
