@@ -8,8 +8,9 @@ masks the finished text with arguments and traceback in it.
 import logging
 import logging.handlers
 from collections.abc import Iterable
+from io import TextIOWrapper
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, cast
 
 from agent_tui import paths
 from agent_tui.text import SafeText, mask_secrets, wire_text
@@ -45,8 +46,8 @@ class _PrivateFile(logging.handlers.RotatingFileHandler):
     """0600 from the first byte, also after it has rotated; a failing disk is not the user's
     problem now, so it is silent."""
 
-    def _open(self) -> IO[Any]:
-        return paths.private_open(Path(self.baseFilename), "a")
+    def _open(self) -> "TextIOWrapper[Any]":
+        return cast("TextIOWrapper[Any]", paths.private_open(Path(self.baseFilename), "a"))
 
     def handleError(self, record: logging.LogRecord) -> None:
         pass
