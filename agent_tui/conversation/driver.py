@@ -14,7 +14,7 @@ from agent_tui.agent.messages import AgentMessage, AssistantMessage
 from agent_tui.conversation.events import NoticeEvent, RetryEvent
 from agent_tui.conversation.limits import Limits
 from agent_tui.conversation.retry import RetryPolicy, Sleep
-from agent_tui.messages_api.errors import is_retryable
+from agent_tui.messages_api.errors import is_retryable_type
 
 log = logging.getLogger(__name__)
 
@@ -120,7 +120,7 @@ class RunDriver:
             last = self._agent.state.messages[-1] if self._agent.state.messages else None
             if not isinstance(last, AssistantMessage) or last.stop_reason != "error":
                 return
-            if not last.content or not is_retryable(last.error_type):
+            if not last.content or not is_retryable_type(last.error_type):
                 return  # nothing came: with_retries has tried already
             attempt += 1
             wait = self._policy.wait_s(attempt, None)

@@ -15,6 +15,7 @@ from typing import Any
 
 from agent_tui import paths
 from agent_tui.messages_api.client import ApiEndpoint, check_credential, normalize_base_url
+from agent_tui.messages_api.errors import CredentialError
 from agent_tui.settings import Settings
 
 LOOPBACK_SERVERS = {11434: "Ollama", 1234: "LM Studio", 8080: "llama.cpp", 8000: "vLLM"}
@@ -25,6 +26,10 @@ NO_ENDPOINT = (
     "No key and no server: set ANTHROPIC_API_KEY, or give --base-url URL, or use --demo "
     "(scripted replies, no model)."
 )
+
+
+class EndpointError(ValueError):
+    """The endpoint named by settings, environment or the stored key cannot work; one line."""
 
 
 @dataclass(slots=True)
@@ -54,8 +59,7 @@ class Endpoint:
     @property
     def secrets(self) -> list[str]:
         """Values that must never be logged or shown."""
-        found = [self.api.api_key, self.api.auth_token, *self.api.headers.values()]
-        return [s for s in found if s]
+        return self.api.secrets
 
 
 def configured_endpoint(
@@ -63,46 +67,44 @@ def configured_endpoint(
 ) -> Endpoint | None:
     """The endpoint that settings, environment or the stored key name; None if none does.
 
-    Raises CredentialError (empty or malformed key) and ValueError (malformed address).
+    Raises EndpointError (an empty or malformed key, a malformed address), naming the place.
     """
     env = os.environ if environ is None else environ
     base_url = settings.base_url or env.get("ANTHROPIC_BASE_URL") or None
-    if base_url:
-        base_url = normalize_base_url(base_url)
     key, token, source = _credential(settings, env)
     if key is None and token is None and base_url is None:
         return None
-    label = urllib.parse.urlsplit(base_url).netloc if base_url else SERVICE_HOST
+    try:
+        base_url = normalize_base_url(base_url) if base_url else None
+    except ValueError as error:
+        raise EndpointError(str(error)) from None
     api = ApiEndpoint(
         base_url=base_url,
         api_key=key,
         auth_token=token,
         headers=dict(settings.headers),
-        label=label,
+        label=urllib.parse.urlsplit(base_url).netloc if base_url else SERVICE_HOST,
         idle_timeout_s=settings.idle_timeout_s,
     )
+    try:
+        check_credential(api)
+    except CredentialError as error:
+        raise EndpointError(f"{source}: {error.message}") from None
     return Endpoint(api, source=source)
 
 
 def _credential(settings: Settings, env: Mapping[str, str]) -> tuple[str | None, str | None, str]:
     """(api key, bearer token, where it came from); the first place that names one wins."""
     if settings.api_key is not None:
-        key = settings.api_key.get_secret_value()
-        check_credential(key, "the setting api_key")
-        return key, None, "setting api_key"
+        return settings.api_key.get_secret_value(), None, "setting api_key"
     if settings.auth_token is not None:
-        token = settings.auth_token.get_secret_value()
-        check_credential(token, "the setting auth_token")
-        return None, token, "setting auth_token"
-    for name, is_key in (("ANTHROPIC_API_KEY", True), ("ANTHROPIC_AUTH_TOKEN", False)):
-        if name in env:
-            check_credential(env[name], f"the environment variable {name}")
-            return (env[name], None, name) if is_key else (None, env[name], name)
+        return None, settings.auth_token.get_secret_value(), "setting auth_token"
+    if "ANTHROPIC_API_KEY" in env:
+        return env["ANTHROPIC_API_KEY"], None, "environment variable ANTHROPIC_API_KEY"
+    if "ANTHROPIC_AUTH_TOKEN" in env:
+        return None, env["ANTHROPIC_AUTH_TOKEN"], "environment variable ANTHROPIC_AUTH_TOKEN"
     stored = stored_key()
-    if stored is not None:
-        check_credential(stored, "the stored key (/logout removes it)")
-        return stored, None, "stored key"
-    return None, None, ""
+    return stored, None, "stored key" if stored is not None else ""
 
 
 # --- the stored key ------------------------------------------------------------------
@@ -119,8 +121,11 @@ def stored_key() -> str | None:
 
 
 def store_key(key: str) -> None:
-    """Keeps the key in the credentials file (0600). Raises CredentialError, OSError."""
-    check_credential(key, "the key you entered")
+    """Keeps the key in the credentials file (0600). Raises EndpointError, OSError."""
+    try:
+        check_credential(ApiEndpoint(api_key=key))
+    except CredentialError as error:
+        raise EndpointError(error.message) from None
     paths.write_private_atomic(
         paths.credentials_file(), json.dumps({"api_key": key}).encode("utf-8")
     )

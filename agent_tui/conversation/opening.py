@@ -15,7 +15,6 @@ from agent_tui.conversation.build import build_conversation
 from agent_tui.conversation.conversation import Conversation
 from agent_tui.conversation.endpoint import Endpoint
 from agent_tui.messages_api.client import base_url_warning
-from agent_tui.messages_api.errors import CredentialError
 from agent_tui.settings import Loaded
 
 log = logging.getLogger(__name__)
@@ -46,8 +45,8 @@ async def open_conversation(
     allow: Collection[str] = (),
     reload: Callable[[], Loaded] | None = None,
 ) -> Conversation:
-    """reload: gives the settings anew once the folder is trusted. Raises ValueError (one line)
-    when a setting is unusable."""
+    """reload: gives the settings anew once the folder is trusted. Raises EndpointError,
+    SettingsError (one line each)."""
     if reload is not None and await _ask_trust(cwd, asker):
         loaded = reload()
     for warning in loaded.warnings:
@@ -116,7 +115,7 @@ async def log_in(asker: Asker) -> bool:
         return False
     try:
         endpoints.store_key(key.strip())
-    except (CredentialError, OSError) as error:
+    except (endpoints.EndpointError, OSError) as error:
         asker.notice("error", str(error))
         return False
     return True

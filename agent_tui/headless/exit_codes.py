@@ -1,7 +1,7 @@
 """Exit codes (DESIGN, Outside faces) and how the end of a run maps to them."""
 
 from agent_tui.agent.messages import AssistantMessage
-from agent_tui.messages_api.errors import is_retryable
+from agent_tui.messages_api.errors import is_retryable_type
 
 DONE = 0
 ERROR = 1
@@ -22,7 +22,7 @@ def exit_code(last: AssistantMessage | None, limit_reached: str | None) -> int:
     if last.stop_reason in _LIMIT_REASONS:
         return LIMIT
     if last.stop_reason == "error":
-        return TEMPORARY if is_retryable(last.error_type) else ERROR
+        return TEMPORARY if is_retryable_type(last.error_type) else ERROR
     if last.stop_reason in ("end_turn", "stop_sequence", "tool_use"):
         return DONE
     return ERROR
