@@ -3,6 +3,7 @@
 A benchmark is a script that prints what it measured and exits non-zero when it misses its
 bound. Names given as arguments choose: `make bench ARGS="stream transcript"`.
 """
+# ruff: noqa: T201
 
 import subprocess
 import sys

@@ -1,4 +1,5 @@
 """Print how many loop cases, recordings and faults ran in a test run."""
+# ruff: noqa: T201
 
 import json
 import os

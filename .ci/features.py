@@ -4,6 +4,7 @@
 .ci/features.py REPORT     and it passed in the run that wrote REPORT
                            (AGENT_TUI_TEST_REPORT, see tests/conftest.py)
 """
+# ruff: noqa: T201
 
 import ast
 import json
