@@ -1,0 +1,108 @@
+"""What can go wrong with a session file; every text says what the user can do."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class SessionError(Exception):
+    """Base of all; str() is what the user reads."""
+
+
+class SessionNotFoundError(SessionError):
+    """No such file, or no session of that id. nearest: ids that look like it."""
+
+    def __init__(self, wanted: str, nearest: Sequence[str] = (), where: str = "") -> None:
+        self.wanted = wanted
+        self.nearest = list(nearest)
+        text = f"There is no session {wanted!r}{' ' + where if where else ''}."
+        if self.nearest:
+            text += f" Did you mean {' or '.join(self.nearest)}?"
+        super().__init__(text)
+
+
+class SessionElsewhereError(SessionNotFoundError):
+    """The session exists, but belongs to another folder (cwd); path: its file."""
+
+    def __init__(self, wanted: str, cwd: str, path: Path) -> None:
+        super().__init__(wanted)
+        self.cwd = cwd
+        self.path = path
+        self.args = (
+            f"Session {wanted!r} was not found here; it belongs to {cwd}. "
+            "Start agent-tui there to go on with it.",
+        )
+
+
+class SessionAmbiguousError(SessionError):
+    """Several sessions begin with these letters; matches: their full ids."""
+
+    def __init__(self, wanted: str, matches: Sequence[str]) -> None:
+        self.wanted = wanted
+        self.matches = list(matches)
+        shown = ", ".join(self.matches[:5]) + (", ..." if len(self.matches) > 5 else "")
+        super().__init__(
+            f"{wanted!r} begins the id of {len(self.matches)} sessions ({shown}). "
+            "Give more letters of the id."
+        )
+
+
+class SessionDamagedError(SessionError):
+    """The header cannot be read. records: how many records after it still can."""
+
+    def __init__(self, path: Path, records: int) -> None:
+        self.path = path
+        self.records = records
+        if records:
+            text = (
+                f"The first line of the session file {path} is damaged; {records} "
+                f"record{'s' if records != 1 else ''} after it can still be read. "
+                "Nothing was changed."
+            )
+        else:
+            text = (
+                f"{path} is not a session file, or it is damaged from its first line on. "
+                "Nothing was changed; start a new session or choose another file."
+            )
+        super().__init__(text)
+
+
+class SessionTooNewError(SessionError):
+    """The file is of a version this program does not know; version: the one it names."""
+
+    def __init__(self, path: Path, version: int) -> None:
+        self.path = path
+        self.version = version
+        super().__init__(
+            f"The session file {path} was written by a newer agent-tui (format {version}). "
+            "Update agent-tui to open it; the file was not changed."
+        )
+
+
+class SessionUnreadableError(SessionError):
+    """The system refused to read the file (permissions, a folder, a disk error)."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path = path
+        super().__init__(f"The session file {path} could not be read: {reason}.")
+
+
+class SessionLockedError(SessionError):
+    """Another process writes this session. pid: which one, None if it is not known."""
+
+    def __init__(self, path: Path, pid: int | None) -> None:
+        self.path = path
+        self.pid = pid
+        who = f"by process {pid}" if pid is not None else "by another process"
+        super().__init__(
+            f"This session is already open {who} ({path}). "
+            "Close it there, or start a new session here."
+        )
+
+
+class SessionClosedError(SessionError):
+    """A record came after close(), or for a session opened for reading only."""
+
+    def __init__(self, read_only: bool = False) -> None:
+        super().__init__(
+            "The session was opened for reading only." if read_only else "The session is closed."
+        )

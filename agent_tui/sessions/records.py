@@ -1,0 +1,235 @@
+"""The lines of a session file: one JSON object each (DESIGN: On disk).
+
+A record begins with type, id and parent_id, in this order, so that a line cut later
+still tells its place in the tree. Message records have the id of their message.
+"""
+
+import dataclasses
+import json
+import time
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from agent_tui.agent.message_queue import QueueKind
+from agent_tui.agent.messages import AgentMessage, Container, new_id
+
+VERSION = 1
+"""Of the file format: in the header, and assumed of a record that names none."""
+
+MAX_LINE = 64 * 1024 * 1024
+"""Bytes of the longest line written or read. The API takes requests of 32 MB."""
+
+MAX_DETAILS = 256 * 1024
+"""Bytes of JSON kept of a message's `details` (for faces only, never sent)."""
+
+MAX_DEPTH = 100
+"""Nesting of values that is kept; deeper ones are replaced by a note."""
+
+Mask = Callable[[str], str]
+"""Replaces every secret in a string by a mark; handed in, called for each string stored."""
+
+QueueOp = Literal["add", "edit", "withdraw", "order", "pause", "resume"]
+
+
+class RecordTooLongError(ValueError):
+    """The line would pass MAX_LINE, so it could not be read back."""
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    type: Any  # each kind narrows it to its own literal
+    id: str = Field(default_factory=new_id)
+    parent_id: str | None = None
+    time: float = Field(default_factory=lambda: round(time.time(), 3))
+
+
+class Header(BaseModel):
+    """The first line. cwd: the folder the session belongs to. created: seconds since 1970."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    type: Literal["session"] = "session"
+    version: int = VERSION
+    id: str
+    cwd: str = ""
+    created: float = 0.0
+
+
+class MessageRecord(_Record):
+    """A message of the transcript; it becomes the active leaf.
+
+    outcome: id of the tool_outcome record that holds the message, instead of repeating it.
+    """
+
+    type: Literal["message"] = "message"
+    outcome: str | None = None
+    message: AgentMessage | None = None
+
+
+class ToolOutcomeRecord(_Record):
+    """A tool ended; message is its ToolResultMessage. Written as it ends, in any order."""
+
+    type: Literal["tool_outcome"] = "tool_outcome"
+    duration_ms: int = 0
+    message: AgentMessage
+
+
+class QueueRecord(_Record):
+    """A change of the queue. What each op uses: add (item_id, kind, message), edit (item_id,
+    message), withdraw (item_id), order (steer, follow_up: all pending ids in order; a move,
+    a promotion and a demotion are this), pause, resume. A delivery has no record of its own:
+    it is the message record whose queue_item_id is the item's."""
+
+    type: Literal["queue"] = "queue"
+    op: str
+    item_id: str | None = None
+    kind: QueueKind | None = None
+    message: AgentMessage | None = None
+    steer: list[str] | None = None
+    follow_up: list[str] | None = None
+
+
+class ModelRecord(_Record):
+    type: Literal["model"] = "model"
+    model: str
+
+
+class ThinkingRecord(_Record):
+    type: Literal["thinking"] = "thinking"
+    level: str
+
+
+class ContainerRecord(_Record):
+    """The live container; None: there is none any more."""
+
+    type: Literal["container"] = "container"
+    container: Container | None = None
+
+
+class DraftRecord(_Record):
+    """The text in the composer; the last one counts."""
+
+    type: Literal["draft"] = "draft"
+    text: str
+
+
+class LeafRecord(_Record):
+    """The active leaf is now the record `target` (None: before the first message)."""
+
+    type: Literal["leaf"] = "leaf"
+    target: str | None = None
+
+
+Record = (
+    MessageRecord
+    | ToolOutcomeRecord
+    | QueueRecord
+    | ModelRecord
+    | ThinkingRecord
+    | ContainerRecord
+    | DraftRecord
+    | LeafRecord
+)
+
+ADAPTERS: dict[str, TypeAdapter[Any]] = {
+    model.model_fields["type"].default: TypeAdapter(model)
+    for model in (
+        MessageRecord, ToolOutcomeRecord, QueueRecord, ModelRecord, ThinkingRecord,
+        ContainerRecord, DraftRecord, LeafRecord,
+    )
+}  # fmt: skip
+"""How to validate a record, by its type."""
+
+# Never secrets, and a mask that took them for one would break the tree or a signature.
+_NOT_MASKED = {
+    "id", "role", "type", "parent_id", "item_id", "tool_call_id", "queue_item_id", "api_id",
+    "outcome", "target", "signature", "redacted", "data", "media_type",
+}  # fmt: skip
+
+# Left out of a line when None; a reader gets the same by default.
+_OPTIONAL = {"outcome", "message", "item_id", "kind", "steer", "follow_up"}
+
+
+def encode(record: Record | Header, mask: Mask | None = None) -> bytes:
+    """One line, newline included. Always succeeds for a record made of our models, whatever
+    a tool put into details or a model into arguments: lone surrogates become U+FFFD, what
+    JSON cannot hold its str(). Raises RecordTooLongError, and what `mask` raises."""
+    fields = _plain(record, mask, 0)
+    line = _dump({k: v for k, v in fields.items() if v is not None or k not in _OPTIONAL})
+    if len(line) >= MAX_LINE:
+        raise RecordTooLongError(f"a record of {len(line):,} bytes is too long to be stored")
+    return line + b"\n"
+
+
+def canonical(message: BaseModel, mask: Mask | None = None) -> bytes:
+    """The message as it is stored; equal bytes mean that a reference loses nothing."""
+    return _dump(_plain(message, mask, 0))
+
+
+def _dump(value: Any) -> bytes:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return _without_surrogates(text).encode()
+
+
+def _plain(value: Any, mask: Mask | None, depth: int) -> Any:
+    """The value in JSON's types. Models are walked here, not by pydantic: it refuses
+    surrogates, unknown types and cycles, and a refused line would be a lost message."""
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, str):
+        return mask(value) if mask else value
+    if depth > MAX_DEPTH:
+        return "[nested too deeply to be stored]"
+    if isinstance(value, BaseModel):
+        return _plain_model(value, mask, depth)
+    if isinstance(value, dict):
+        return {_plain(str(k), mask, depth): _plain(v, mask, depth + 1) for k, v in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(item, mask, depth + 1) for item in value]
+    if isinstance(value, (bytes, bytearray)):
+        return _plain(value.decode("utf-8", "replace"), mask, depth)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        shallow = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        return _plain(shallow, mask, depth)
+    return _plain(str(value), mask, depth)
+
+
+def _plain_model(model: BaseModel, mask: Mask | None, depth: int) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    fields = {name: getattr(model, name) for name in type(model).model_fields}
+    for name, value in {**fields, **(model.__pydantic_extra__ or {})}.items():
+        out[name] = _plain(value, None if name in _NOT_MASKED else mask, depth + 1)
+    if fields.get("details") is not None:
+        size = len(_dump(out["details"]))
+        if size > MAX_DETAILS:
+            out["details"] = {"left_out": f"details of {size:,} bytes"}
+    return out
+
+
+_T = TypeVar("_T")
+
+
+def without_surrogates(value: _T) -> _T:
+    """A copy of a JSON value in which halves of surrogate pairs are U+FFFD."""
+    return _clean(value)
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return _without_surrogates(value)
+    if isinstance(value, dict):
+        return {_without_surrogates(k): _clean(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_clean(item) for item in value]
+    return value
+
+
+def _without_surrogates(text: str) -> str:
+    """Two halves that make a pair become their character; a half alone becomes U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -1,0 +1,142 @@
+"""SessionRecorder: what an agent does goes into its session, in order and durably."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from agent_tui.agent.events import MessageEndEvent, ToolExecutionEndEvent
+from agent_tui.agent.message_queue import QueueItem, QueueKind
+from agent_tui.agent.messages import AgentMessage
+from agent_tui.sessions.store import Session
+from agent_tui.sessions.writer import Ticket
+
+log = logging.getLogger(__name__)
+
+
+class Queue(Protocol):
+    """What is needed of a MessageQueue."""
+
+    paused: bool
+
+    def items(self) -> list[QueueItem]: ...
+    def history(self) -> list[QueueItem]: ...
+    def add(self, kind: QueueKind, message: AgentMessage, item_id: str | None = None) -> Any: ...
+    def pause(self) -> None: ...
+    def subscribe(self, fn: Callable[[], None]) -> Callable[[], None]: ...
+
+
+class SessionRecorder:
+    """Subscribe `on_event` to an Agent, before any face, and call `attach_queue` once.
+
+    Args: notify gets each warning about writing (a sentence for the user). patience:
+    seconds that one event waits for the disk; then the run goes on and the line follows.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        notify: Callable[[str], None] | None = None,
+        patience: float = 10.0,
+    ) -> None:
+        self._session = session
+        self._notify = notify
+        self._patience = patience
+        self._seen: dict[str, tuple[AgentMessage, str]] = {}
+
+    @property
+    def session(self) -> Session:
+        return self._session
+
+    async def on_event(self, event: object) -> None:
+        """Records messages as they end and tools as they end; returns when the record is on
+        disk (or could not be written: then notify is called and the run goes on). Other
+        events cost nothing."""
+        match event:
+            case MessageEndEvent() | ToolExecutionEndEvent() if self._session.closed:
+                log.warning("a %s came after the session was closed", event.type)
+            case MessageEndEvent():
+                await self._durable(self._session.append_message(event.message))
+            case ToolExecutionEndEvent():
+                await self._durable(
+                    self._session.record_tool_outcome(event.result, duration_ms=event.duration_ms)
+                )
+            case _:
+                pass
+
+    def attach_queue(self, queue: Queue) -> Callable[[], None]:
+        """Puts the items of the session back into the queue (paused, if it was), then records
+        each change of it. Returns how to stop that."""
+        if self._session.queue_paused:
+            queue.pause()
+        stored = self._session.queue_items()
+        there = {item.id for item in queue.items()}
+        for item in stored:
+            if item.id not in there:
+                queue.add(item.kind, item.message.model_copy(deep=True), item.id)
+        known = {item.id for item in stored}
+        self._seen = {i.id: (i.message, i.text) for i in queue.items() if i.id in known}
+        self.queue_changed(queue)
+        return queue.subscribe(lambda: self.queue_changed(queue))
+
+    def queue_changed(self, queue: Queue) -> None:
+        """Records what differs from what the session knows. An item that is gone is withdrawn
+        only if the queue says so: one that was taken is delivered by its message's record."""
+        session = self._session
+        if session.closed:
+            log.warning("the queue changed after its session was closed")
+            return
+        known = {item.id for item in session.queue_items()}
+        live = [item for item in queue.items() if not session.was_delivered(item.id)]
+        for item in live:
+            if item.id not in known:
+                session.record_queue("add", item.id, kind=item.kind, message=item.message)
+            elif self._is_edited(item):
+                session.record_queue("edit", item.id, message=item.message)
+        self._seen = {item.id: (item.message, item.text) for item in live}
+        gone = known - {item.id for item in live}
+        if gone:
+            for item in queue.history():
+                if item.id in gone and item.state == "withdrawn":
+                    session.record_queue("withdraw", item.id)
+        self._record_order(live)
+        if queue.paused != session.queue_paused:
+            session.record_queue("pause" if queue.paused else "resume")
+
+    async def written(self) -> bool:
+        """Waits until everything recorded so far is on disk; False if it could not be written.
+        For a face that must not say "accepted" before."""
+        return await asyncio.to_thread(self._session.flush)
+
+    def _is_edited(self, item: QueueItem) -> bool:
+        message, text = self._seen.get(item.id, (None, ""))
+        return message is not item.message or text != item.text
+
+    def _record_order(self, live: list[QueueItem]) -> None:
+        ids: dict[QueueKind, list[str]] = {"steer": [], "follow_up": []}
+        for item in live:
+            ids[item.kind].append(item.id)
+        alive = {item.id for item in live}
+        recorded: dict[QueueKind, list[str]] = {"steer": [], "follow_up": []}
+        for item in self._session.queue_items():
+            if item.id in alive:
+                recorded[item.kind].append(item.id)
+        if ids != recorded:
+            self._session.record_queue("order", steer=ids["steer"], follow_up=ids["follow_up"])
+
+    async def _durable(self, ticket: Ticket) -> None:
+        try:
+            await asyncio.wait_for(asyncio.wrap_future(ticket), self._patience)
+        except TimeoutError:
+            log.warning("the disk did not confirm a record in %s s", self._patience)
+            self._say(
+                f"The disk has not answered for {self._patience:.0f} s; the conversation goes "
+                "on, and its record follows when the disk does."
+            )
+        for warning in self._session.warnings():
+            self._say(warning)
+
+    def _say(self, text: str) -> None:
+        if self._notify is not None:
+            self._notify(text)
