@@ -84,12 +84,11 @@ class Scenario:
             value = json.loads(text)
         except ValueError as error:
             raise ScenarioError(f"the scenario is not valid JSON: {error}") from error
-        if isinstance(value, list):
-            value = {"turns": value}
-        if not isinstance(value, dict):
+        top: dict[str, Any] = {"turns": value} if isinstance(value, list) else value
+        if not isinstance(top, dict):
             raise ScenarioError("a scenario is a list of turns, or an object with `turns`")
-        _check_keys("", value, _TOP_KEYS)
-        scenario = cls(**value)
+        _check_keys("", top, _TOP_KEYS)
+        scenario = cls(**top)
         for number, turn in enumerate(scenario.turns):
             raw = turn.get("raw_sse")
             if raw is not None and not _is_sse_text(raw):

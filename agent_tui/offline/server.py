@@ -16,7 +16,6 @@ from agent_tui.offline.journal import Journal
 from agent_tui.offline.rules import API_VERSION, ApiProblem, validate_request
 from agent_tui.offline.scenarios import Scenario, ScenarioPlayer
 from agent_tui.offline.wire import (
-    apply_limits,
     dumps,
     fill_usage,
     input_tokens,
@@ -141,7 +140,7 @@ def _listen(port: int) -> socket.socket:
         listener.close()
         reason = error.strerror if isinstance(error, OSError) else "no such port"
         raise OfflineServerError(
-            f"cannot listen on 127.0.0.1:{port} ({reason}): choose another port, or 0 for a free one"
+            f"cannot listen on 127.0.0.1:{port} ({reason}): choose another port (0: any free one)"
         ) from error
     return listener
 

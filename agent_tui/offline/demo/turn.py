@@ -1,0 +1,131 @@
+"""Reads a request for the demo: what is asked, which calls were made for it, what came back.
+
+The demo keeps no state of its own: everything follows from the messages of the request.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True)
+class Outcome:
+    """A call of this turn and its result. text: the result's text blocks, joined by newlines."""
+
+    name: str
+    input: dict[str, Any]
+    text: str
+    is_error: bool = False
+    images: int = 0
+
+    @property
+    def lines(self) -> int:
+        """Lines of the result; a final newline starts no line."""
+        return len(self.text.splitlines())
+
+
+@dataclass(slots=True)
+class Step:
+    """One request's worth of results. said: texts of the user that came along with them."""
+
+    outcomes: list[Outcome]
+    said: list[str] = field(default_factory=list[str])
+
+
+@dataclass(slots=True)
+class Turn:
+    """What the user wants now.
+
+    also: other texts that arrived together with the prompt. before: calls of an earlier task
+    that ended as this prompt came (a steering message that is a task of its own).
+    open_end: the request ends with the assistant's message; there is nothing new to answer.
+    """
+
+    prompt: str = ""
+    also: list[str] = field(default_factory=list[str])
+    images: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    before: list[Outcome] = field(default_factory=list[Outcome])
+    steps: list[Step] = field(default_factory=list[Step])
+    open_end: bool = False
+
+
+def current_turn(body: dict[str, Any], is_task: Callable[[str], bool]) -> Turn:
+    """The turn that the request's last messages belong to.
+
+    A text that comes with tool results is a new task when `is_task` says so (the user steered
+    elsewhere); otherwise the task goes on, and the text is told back.
+    """
+    turn = Turn()
+    calls: dict[str, dict[str, Any]] = {}
+    for role, messages in _groups(body):
+        if role == "assistant":
+            turn.open_end = True
+            calls = {
+                b["id"]: b for m in messages for b in _blocks(m) if b.get("type") == "tool_use"
+            }
+            continue
+        blocks = [b for m in messages for b in _blocks(m)]
+        results = {b.get("tool_use_id"): b for b in blocks if b.get("type") == "tool_result"}
+        outcomes = [_outcome(call, results[i]) for i, call in calls.items() if i in results]
+        said = [text for m in messages if (text := _spoken(m, is_task))]
+        if outcomes and not any(is_task(text) for text in said):
+            turn.steps.append(Step(outcomes, said))
+            turn.open_end = False
+            continue
+        prompt = next((t for t in reversed(said) if is_task(t)), said[-1] if said else "")
+        also = list(said)
+        if prompt in also:
+            del also[len(also) - 1 - also[::-1].index(prompt)]
+        turn = Turn(
+            prompt=prompt,
+            also=also,
+            images=[b for b in blocks if b.get("type") == "image"],
+            before=outcomes,
+        )
+    return turn
+
+
+def _groups(body: dict[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Messages of one role in a row, together: the service joins them too."""
+    role, group = "", list[dict[str, Any]]()
+    for message in body.get("messages") or []:
+        if message.get("role") not in ("user", "assistant"):
+            continue
+        if message["role"] != role and group:
+            yield role, group
+            group = []
+        role = message["role"]
+        group.append(message)
+    if group:
+        yield role, group
+
+
+def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
+    content = message.get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [b for b in content or [] if isinstance(b, dict)]
+
+
+def _spoken(message: dict[str, Any], is_task: Callable[[str], bool]) -> str:
+    """What a message says: the text block that is a task, else all its text.
+
+    A message may carry more text than was typed (files that were mentioned, notes).
+    """
+    texts = [str(b.get("text", "")) for b in _blocks(message) if b.get("type") == "text"]
+    for text in reversed(texts):
+        if is_task(text):
+            return text.strip()
+    return "\n".join(texts).strip()
+
+
+def _outcome(call: dict[str, Any], result: dict[str, Any]) -> Outcome:
+    content = result.get("content")
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+    return Outcome(
+        name=str(call.get("name")),
+        input=dict(call.get("input") or {}),
+        text="\n".join(str(p.get("text", "")) for p in parts if p.get("type") == "text"),
+        is_error=result.get("is_error") is True,
+        images=sum(p.get("type") == "image" for p in parts),
+    )
