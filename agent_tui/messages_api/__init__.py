@@ -1,3 +1,53 @@
 """The Messages API as the product speaks it: request, raw stream, assembler, errors.
 The SDK is imported inside functions only (it costs seconds; first paint comes before).
 """
+
+from agent_tui.messages_api.assembler import Assembler
+from agent_tui.messages_api.client import (
+    ApiEndpoint,
+    base_url_warning,
+    check_credential,
+    endpoint_host,
+    is_loopback,
+    make_client,
+    normalize_base_url,
+)
+from agent_tui.messages_api.container import ContainerState
+from agent_tui.messages_api.errors import (
+    ApiError,
+    CredentialError,
+    InvalidResponseError,
+    StreamCutError,
+    is_retryable_type,
+    map_exception,
+)
+from agent_tui.messages_api.models import ModelInfo, Prices, list_models, model_info, retrieve_model
+from agent_tui.messages_api.request import build_request, without_thinking
+from agent_tui.messages_api.stream_function import make_stream_function, warm_up
+
+__all__ = [
+    "ApiEndpoint",
+    "ApiError",
+    "Assembler",
+    "ContainerState",
+    "CredentialError",
+    "InvalidResponseError",
+    "ModelInfo",
+    "Prices",
+    "StreamCutError",
+    "base_url_warning",
+    "build_request",
+    "check_credential",
+    "endpoint_host",
+    "is_loopback",
+    "is_retryable_type",
+    "list_models",
+    "make_client",
+    "make_stream_function",
+    "map_exception",
+    "model_info",
+    "normalize_base_url",
+    "retrieve_model",
+    "warm_up",
+    "without_thinking",
+]

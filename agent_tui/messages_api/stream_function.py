@@ -1,18 +1,108 @@
-"""make_stream_function: the product's StreamFunction over the Messages API.
+"""make_stream_function: the product's StreamFunction over the Messages API."""
 
-Interface first; see request.py, stream.py and assembler.py for the parts.
-"""
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable
+from typing import Any
 
-from agent_tui.agent.loop import StreamFunction
-from agent_tui.messages_api.client import ApiEndpoint
+from agent_tui.agent.events import ErrorEvent, StreamEvent
+from agent_tui.agent.loop import LLMContext, StreamFunction, StreamOptions
+from agent_tui.messages_api.assembler import Assembler
+from agent_tui.messages_api.client import ApiEndpoint, check_credential, make_client
+from agent_tui.messages_api.errors import StreamCutError, map_exception
+from agent_tui.messages_api.models import ModelInfo, model_info
+from agent_tui.messages_api.request import build_request
+from agent_tui.messages_api.stream import encode_body, raw_events
+
+_log = logging.getLogger(__name__)
 
 
-def make_stream_function(endpoint: ApiEndpoint) -> StreamFunction:
+def make_stream_function(
+    endpoint: ApiEndpoint,
+    *,
+    models: Callable[[str], ModelInfo] = model_info,
+    eager_input_streaming: bool = False,
+) -> StreamFunction:
     """A stream function bound to one endpoint; the client is made at the first call, in a thread.
 
     It yields StartEvent ... DoneEvent | ErrorEvent. Failures of the service are raised as
     errors.ApiError when nothing of the response had come, else they end the stream with an
     ErrorEvent that holds what came (error_type, error_message). It never retries
-    (conversation/retry.py does).
+    (conversation/retry.py does). Close the iterator (aclose) or cancel the task that iterates
+    to close the connection.
+
+    models: what is known of a model, by id. eager_input_streaming: ask for tool arguments as
+    they are generated (they may then be invalid JSON).
     """
-    raise NotImplementedError
+    clients = _Clients(endpoint)
+
+    async def stream(
+        model: str, context: LLMContext, options: StreamOptions
+    ) -> AsyncIterator[StreamEvent]:
+        assembler = Assembler(secrets=endpoint.secrets)
+        failure = None
+        try:
+            client, body = await clients.prepare(
+                lambda: encode_body(
+                    build_request(
+                        model, context, options, models(model),
+                        eager_input_streaming=eager_input_streaming,
+                    )
+                )
+            )  # fmt: skip
+            async with contextlib.aclosing(raw_events(client, body)) as events:
+                async for event in events:
+                    for made in assembler.feed(event):
+                        yield made
+                    if assembler.error is not None:
+                        break
+        except Exception as exc:
+            failure = map_exception(exc, secrets=endpoint.secrets)
+            _log.info("model call failed: %s", failure.kind)
+            if not assembler.started:
+                raise failure from exc
+        failure = failure or assembler.error
+        if not assembler.started:
+            raise failure or StreamCutError(
+                "The server closed the response before anything came.", url=endpoint.url
+            )
+        for made in assembler.finish(failure):
+            if isinstance(made, ErrorEvent):
+                _log.info("response broken: %s", made.message.error_type)
+            yield made
+
+    return stream
+
+
+class _Clients:
+    """The SDK client of one endpoint: made in a thread, one per event loop."""
+
+    def __init__(self, endpoint: ApiEndpoint) -> None:
+        self._endpoint = endpoint
+        self._client: Any = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def prepare(self, encode: Callable[[], bytes]) -> tuple[Any, bytes]:
+        """(client, request body): both off the event loop, since both can cost tens of ms."""
+        check_credential(self._endpoint)
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._loop is not loop:
+            self._client = await asyncio.to_thread(make_client, self._endpoint)
+            self._loop = loop
+        return self._client, await asyncio.to_thread(encode)
+
+
+async def warm_up(endpoint: ApiEndpoint) -> None:
+    """Import the SDK and what a first request needs, in a thread; for faces, after first paint.
+
+    Never raises: a missing or wrong key shows at the first request.
+    """
+
+    def load() -> None:
+        try:
+            make_client(endpoint)
+        except Exception as exc:
+            _log.info("warm-up: %s", type(exc).__name__)
+
+    await asyncio.to_thread(load)

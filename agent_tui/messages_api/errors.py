@@ -1,0 +1,476 @@
+"""ApiError: everything that can go wrong with a model call, with what the user can do.
+
+`map_exception` turns whatever the SDK, httpx2 or our own reader raises into one. Sources:
+facts, "Client" and "Why not the SDK's own accumulator"; faults A12, A17, A18, F01, F04, F07.
+"""
+
+import asyncio
+import email.utils
+import json
+import re
+import socket
+import ssl
+import time
+import urllib.request
+from collections.abc import Iterable
+from typing import Any, ClassVar, Literal, cast
+from urllib.parse import urlsplit, urlunsplit
+
+ErrorKind = Literal[
+    "credentials",  # no usable key: nothing was sent
+    "endpoint",  # base_url or its answer is not a Messages API
+    "authentication",  # 401
+    "permission",  # 403
+    "not_found",  # 404: path or model
+    "invalid_request",  # 400 and other 4xx
+    "thinking_signature",  # 400 that sticks to signed thinking (A12): strip_thinking, once
+    "container",  # the container is gone (A25): drop its id, once
+    "context_window",  # the prompt is too long
+    "too_large",  # 413
+    "billing",  # 402
+    "rate_limit",  # 429
+    "overloaded",  # 529
+    "server",  # other 5xx
+    "timeout",  # silence before the headers or between events (A20)
+    "connection",  # no connection, or it broke
+    "stream_cut",  # the response ended before message_stop (A17)
+    "invalid_response",  # what came is no event stream
+    "unknown",
+]
+
+MAX_MESSAGE = 600
+"""Longest server text taken over, in characters."""
+
+_RETRYABLE: frozenset[str] = frozenset(
+    {"rate_limit", "overloaded", "server", "timeout", "connection", "stream_cut",
+     "invalid_response"}
+)  # fmt: skip
+
+_KIND_BY_TYPE: dict[str, ErrorKind] = {
+    "authentication_error": "authentication",
+    "permission_error": "permission",
+    "not_found_error": "not_found",
+    "invalid_request_error": "invalid_request",
+    "request_too_large": "too_large",
+    "billing_error": "billing",
+    "rate_limit_error": "rate_limit",
+    "overloaded_error": "overloaded",
+    "api_error": "server",
+    "timeout_error": "timeout",
+}
+
+_KIND_BY_STATUS: dict[int, ErrorKind] = {
+    401: "authentication",
+    402: "billing",
+    403: "permission",
+    404: "not_found",
+    408: "timeout",
+    413: "too_large",
+    429: "rate_limit",
+    529: "overloaded",
+}
+
+_ADVICE: dict[str, str] = {
+    "authentication": "Check the API key and that it belongs to this address.",
+    "permission": "This key may not do that: check its workspace and the model's access.",
+    "not_found": "Check base_url and the model's name.",
+    "thinking_signature": "Earlier thinking is left out and the request is sent once more.",
+    "container": "The container is gone with its files; the next request starts a new one.",
+    "context_window": "The conversation is too long for the model: compact it or start anew.",
+    "too_large": "The request is too big: remove images or large results, or compact.",
+    "billing": "Check the account's billing and credit.",
+    "rate_limit": "Wait a moment, then try again.",
+    "overloaded": "The service is busy: try again in a moment.",
+    "server": "The service has a fault: try again in a moment.",
+    "timeout": "Try again; if it stays silent, check the network and the server.",
+    "connection": "Check the network and base_url, then try again.",
+    "stream_cut": "What came so far is kept; try again.",
+    "invalid_response": "Check that base_url is a Messages API, then try again.",
+    "endpoint": "Correct base_url.",
+    "credentials": "",
+    "invalid_request": "The request was refused as it is: change the model, the settings or "
+    "the conversation, then try again.",
+    "unknown": "Try again; if it happens again, report it.",
+}
+
+
+class ApiError(Exception):
+    """A failed model call. str() is `user_sentence()`.
+
+    kind: the class of fault, ErrorKind. message: what the server or the network said, cleaned,
+    bounded and free of secrets. status: HTTP status, None without a response (a mid-stream
+    error has 200). error_type: the API's error.type, or None. request_id. retry_after_s:
+    the server's wish in seconds, None if it said nothing. retryable: the same request may
+    succeed later. url: where the request went, without query and user name.
+    """
+
+    default_kind: ClassVar[ErrorKind] = "unknown"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: ErrorKind | None = None,
+        status: int | None = None,
+        error_type: str | None = None,
+        request_id: str | None = None,
+        retry_after_s: float | None = None,
+        retryable: bool | None = None,
+        url: str | None = None,
+        advice: str | None = None,
+    ) -> None:
+        self.kind: ErrorKind = kind or self.default_kind
+        self.message = message
+        self.status = status
+        self.error_type = error_type
+        self.request_id = request_id
+        self.retry_after_s = retry_after_s
+        self.retryable = self.kind in _RETRYABLE if retryable is None else retryable
+        self.url = url
+        self.advice = _ADVICE.get(self.kind, "") if advice is None else advice
+        super().__init__(message)
+
+    @property
+    def type_name(self) -> str:
+        """What an interrupted message records as its error_type: the API's, else the kind."""
+        return self.error_type or self.kind
+
+    def user_sentence(self) -> str:
+        """What happened, then what to do; one line, at most about 900 characters (F07)."""
+        marks = [str(self.status)] if self.status is not None and self.status >= 300 else []
+        if self.error_type:
+            marks.append(self.error_type)
+        text = self.message.rstrip()
+        if marks:
+            text = f"{text.rstrip('.')} ({', '.join(marks)})."
+        if self.kind == "not_found" and self.url:
+            text += f" The request went to {self.url}."
+        if self.retry_after_s is not None:
+            text += f" The service asks to wait {self.retry_after_s:.0f} s."
+        if self.advice and self.advice not in text:
+            text += f" {self.advice}"
+        if self.request_id:
+            text += f" Request id: {self.request_id}."
+        return text
+
+    def __str__(self) -> str:
+        return self.user_sentence()
+
+
+class CredentialError(ApiError):
+    """No usable key; nothing was sent. The message says what to do."""
+
+    default_kind: ClassVar[ErrorKind] = "credentials"
+
+
+class StreamCutError(ApiError):
+    """The response ended before message_stop, or broke off (fault A17)."""
+
+    default_kind: ClassVar[ErrorKind] = "stream_cut"
+
+
+class InvalidResponseError(ApiError):
+    """What came is not a stream of Messages API events."""
+
+    default_kind: ClassVar[ErrorKind] = "invalid_response"
+
+
+def is_retryable_type(error_type: str | None) -> bool:
+    """Whether an AssistantMessage's error_type (ApiError.type_name) names a passing fault."""
+    if error_type is None:
+        return False
+    return _KIND_BY_TYPE.get(error_type, error_type) in _RETRYABLE
+
+
+def map_exception(exc: BaseException, *, secrets: Iterable[str] = ()) -> ApiError:
+    """The ApiError for anything a model call can raise; an ApiError is handed back itself.
+
+    secrets: strings to mask wherever they turn up (the endpoint's own key, fault F04).
+    """
+    if isinstance(exc, ApiError):
+        return exc
+    hidden = list(secrets)
+    import anthropic
+    import httpx2
+
+    url = _request_url(exc)
+    match exc:
+        case anthropic.APIStatusError():
+            return error_from_body(
+                exc.body if exc.body is not None else exc.message,
+                status=exc.status_code,
+                headers=dict(exc.response.headers.items()),
+                url=url,
+                secrets=hidden,
+            )
+        case anthropic.APITimeoutError() | httpx2.TimeoutException():
+            return _timeout(exc, url)
+        case anthropic.APIConnectionError():
+            return _connection(exc.__cause__ or exc, url, hidden)
+        case anthropic.APIResponseValidationError():
+            return InvalidResponseError("The server's answer does not have the API's form.")
+        case anthropic.CredentialsError():
+            return CredentialError(
+                f"The SDK's stored credentials cannot be used: {clean(str(exc), hidden)}"
+            )
+        case httpx2.RemoteProtocolError() | httpx2.ReadError() | httpx2.StreamError():
+            return StreamCutError("The connection broke off in the middle of the response.")
+        case httpx2.LocalProtocolError() | httpx2.InvalidURL() | httpx2.UnsupportedProtocol():
+            return ApiError(
+                f"The request cannot be sent: {clean(str(exc), hidden)}", kind="endpoint", url=url
+            )
+        case httpx2.DecodingError():
+            return InvalidResponseError("The server's answer is compressed in a broken way.")
+        case httpx2.HTTPError() | OSError():
+            return _connection(exc, url, hidden)
+        case json.JSONDecodeError() | UnicodeDecodeError():
+            return InvalidResponseError("The server sent an event that is not valid JSON.")
+        case TypeError() if "auth" in str(exc).lower() or "credential" in str(exc).lower():
+            return CredentialError(
+                "There is no API key. Set ANTHROPIC_API_KEY, or choose a local server or the demo."
+            )
+        case UnicodeEncodeError():
+            return CredentialError("The API key or a header holds a character that is not ASCII.")
+        case asyncio.TimeoutError():
+            return _timeout(exc, url)
+        case ValueError():
+            return InvalidResponseError(f"The answer cannot be read: {clean(str(exc), hidden)}")
+        case _:
+            return ApiError(
+                f"The model call failed: {type(exc).__name__}: {clean(str(exc), hidden)}",
+                kind="unknown",
+                retryable=False,
+            )
+
+
+def error_from_body(
+    body: Any,
+    *,
+    status: int | None,
+    headers: dict[str, str] | None = None,
+    url: str | None = None,
+    secrets: Iterable[str] = (),
+) -> ApiError:
+    """The ApiError of an error body: of an HTTP answer, or of an SSE `error` event (status 200).
+
+    body: the decoded JSON, or text. Read leniently, since other servers shape it otherwise
+    ({"error": {"message"}}, {"error": "..."}, {"detail": "..."}, HTML).
+    """
+    hidden = list(secrets)
+    lower = {k.lower(): v for k, v in (headers or {}).items()}
+    error_type, message, request_id = _read_body(body)
+    message = clean(message, hidden)
+    status_says = status is not None and status >= 300
+    kind: ErrorKind
+    if status_says:
+        assert status is not None
+        by_type = _KIND_BY_TYPE.get(error_type or "")
+        kind = _KIND_BY_STATUS.get(status) or (
+            "server" if status >= 500 else "endpoint" if status < 400 else "invalid_request"
+        )
+        if kind == "invalid_request" and by_type in ("billing", "too_large", "not_found"):
+            kind = by_type
+        if kind == "server" and by_type == "overloaded":
+            kind = by_type
+    else:
+        kind = _KIND_BY_TYPE.get(error_type or "", "server")
+    if kind in ("invalid_request", "too_large", "server", "not_found"):
+        kind = _special(kind, message)
+    if not message:
+        message = _NO_TEXT.get(kind, "The service refused the request without saying why.")
+    if kind == "endpoint":
+        target = clean(_without_query(lower.get("location", "")), hidden)
+        message = f"The server answered with a redirect{f' to {target}' if target else ''}."
+    retryable = None
+    if lower.get("x-should-retry") in ("true", "false") and status_says:
+        retryable = lower["x-should-retry"] == "true"
+    return ApiError(
+        message,
+        kind=kind,
+        status=status,
+        error_type=error_type,
+        request_id=clean(
+            request_id or lower.get("request-id") or lower.get("x-request-id") or "", hidden
+        )[:100]
+        or None,
+        retry_after_s=_retry_after(lower),
+        retryable=retryable,
+        url=url,
+    )
+
+
+_NO_TEXT: dict[str, str] = {
+    "authentication": "The service did not accept the key.",
+    "permission": "The service does not allow this.",
+    "not_found": "The service knows no such path or model.",
+    "rate_limit": "Too many requests.",
+    "overloaded": "The service is overloaded.",
+    "server": "The service failed.",
+    "too_large": "The request is too large.",
+}
+
+_SIGNATURE = re.compile(
+    r"signature.{0,20}thinking|thinking.{0,40}(cannot be modified|signature|binding)", re.I
+)
+_CONTAINER = re.compile(r"container.{0,60}(expired|not found|does not exist|no longer)", re.I)
+_TOO_LONG = re.compile(r"prompt is too long|exceed.{0,40}context (window|limit|length)", re.I)
+
+
+def _special(kind: ErrorKind, message: str) -> ErrorKind:
+    """The kinds that only the words of a 400 tell (A12, A25)."""
+    if _CONTAINER.search(message) or "container_expired" in message:
+        return "container"
+    if kind == "invalid_request" and _SIGNATURE.search(message):
+        return "thinking_signature"
+    if kind in ("invalid_request", "too_large") and _TOO_LONG.search(message):
+        return "context_window"
+    return kind
+
+
+def _read_body(body: Any) -> tuple[str | None, str, str | None]:
+    """(error type, message, request id) of an error body of any shape."""
+    if isinstance(body, bytes):
+        body = body.decode("utf-8", "replace")
+    if isinstance(body, str):
+        text = body.strip()
+        if text.startswith("{"):
+            try:
+                return _read_body(json.loads(text))
+            except (ValueError, RecursionError):
+                pass
+        return None, _text_of_html(text) if text.startswith("<") else text, None
+    if not isinstance(body, dict):
+        return None, "", None
+    data = cast(dict[str, Any], body)
+    error = data.get("error", data.get("detail", data))
+    kind: Any = None
+    message: Any = error
+    if isinstance(error, dict):
+        inner = cast(dict[str, Any], error)
+        kind, message = inner.get("type"), inner.get("message", inner.get("detail", ""))
+    if not isinstance(message, str):
+        message = json.dumps(message, ensure_ascii=False, default=str)
+    request_id = data.get("request_id")
+    return (
+        kind[:80] if isinstance(kind, str) and kind != "error" else None,
+        message,
+        request_id if isinstance(request_id, str) else None,
+    )
+
+
+def _text_of_html(text: str) -> str:
+    """The title of an error page, for a proxy's or a web server's HTML."""
+    found = re.search(r"<title[^>]*>(.*?)</title>", text[:20_000], re.I | re.S)
+    title = found.group(1).strip() if found else ""
+    return f"The server answered with a web page: {title}" if title else (
+        "The server answered with a web page."
+    )  # fmt: skip
+
+
+def clean(text: str, secrets: Iterable[str] = ()) -> str:
+    """One line of at most MAX_MESSAGE characters, controls gone, keys masked (F04, F07)."""
+    text = text[: MAX_MESSAGE * 20]
+    for secret in secrets:
+        if secret:
+            text = text.replace(secret, "[key]")
+    text = re.sub(r"sk-ant-[A-Za-z0-9_-]{6,}", "[key]", text)
+    text = "".join(c if c.isprintable() else " " for c in text)
+    text = re.sub(r"\s+", " ", text).strip()
+    return text if len(text) <= MAX_MESSAGE else text[: MAX_MESSAGE - 1] + "…"
+
+
+def _retry_after(headers: dict[str, str]) -> float | None:
+    try:
+        return max(0.0, float(headers["retry-after-ms"]) / 1000)
+    except (KeyError, ValueError):
+        pass
+    value = headers.get("retry-after")
+    if value is None:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
+    except (ValueError, TypeError):
+        return None
+
+
+def _timeout(exc: BaseException, url: str | None) -> ApiError:
+    import httpx2
+
+    cause = exc if isinstance(exc, httpx2.TimeoutException) else exc.__cause__
+    if isinstance(cause, httpx2.ConnectTimeout):
+        host = urlsplit(url or "").netloc or "the server"
+        return ApiError(f"{host} did not answer the connection in time.", kind="connection",
+                        url=url)  # fmt: skip
+    return ApiError("The server has been silent for too long.", kind="timeout", url=url)
+
+
+def _connection(exc: BaseException, url: str | None, secrets: list[str]) -> ApiError:
+    import httpx2
+
+    if isinstance(exc, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol):
+        return map_exception(exc, secrets=secrets)
+    where = urlsplit(url or "").netloc or "the server"
+    via = _proxy_for(url)
+    chain = list(_causes(exc))
+    retryable = True
+    advice = None
+    if isinstance(exc, httpx2.ProxyError):
+        what = f"The proxy {via or ''} refused the connection to {where}".replace("  ", " ")
+        advice = "Check HTTPS_PROXY and NO_PROXY."
+    elif any(isinstance(c, ssl.SSLCertVerificationError) for c in chain):
+        what, retryable = f"The certificate of {where} cannot be verified", False
+        advice = "If your network uses its own certificates, point SSL_CERT_FILE to them."
+    elif any(isinstance(c, socket.gaierror) for c in chain):
+        what = f"The host of {where} cannot be found"
+    elif any(isinstance(c, ConnectionRefusedError) for c in chain) or "refused" in str(exc):
+        what = f"Nothing answers at {where}"
+        advice = "Start the server, or correct base_url."
+    elif isinstance(exc, httpx2.RemoteProtocolError | httpx2.ReadError | httpx2.WriteError):
+        what = f"{where} closed the connection without an answer"
+    else:
+        detail = clean(str(exc), secrets)
+        what = f"The connection to {where} failed{f': {detail}' if detail else ''}".rstrip(".")
+    if via and "proxy" not in what:
+        what += f" (through the proxy {via})"
+    return ApiError(what + ".", kind="connection", retryable=retryable, url=url, advice=advice)
+
+
+def _causes(exc: BaseException | None) -> Iterable[BaseException]:
+    seen = 0
+    while exc is not None and seen < 10:
+        yield exc
+        exc = exc.__cause__ or exc.__context__
+        seen += 1
+
+
+def _proxy_for(url: str | None) -> str | None:
+    """The proxy of the environment that a request to `url` goes through, without its password."""
+    parts = urlsplit(url or "")
+    host = parts.hostname or ""
+    if not host or host == "localhost" or host.startswith("127.") or host == "::1":
+        return None
+    proxies = urllib.request.getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if not proxy or urllib.request.proxy_bypass(host):
+        return None
+    return clean(_without_query(proxy if "://" in proxy else f"http://{proxy}"))
+
+
+def _request_url(exc: BaseException) -> str | None:
+    try:
+        request: Any = getattr(exc, "request", None)
+    except RuntimeError:  # httpx2 raises this when an error was made without a request
+        return None
+    return _without_query(str(request.url)) if request is not None else None
+
+
+def _without_query(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

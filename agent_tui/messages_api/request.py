@@ -1,0 +1,318 @@
+"""build_request: what the model sees → the body of POST /v1/messages.
+
+Pure and deterministic: the same history gives the same bytes, and a longer history the same
+bytes with more behind them, so that the prompt cache holds (A29). It owns the rules of a
+valid request (facts) that are matters of the wire; which messages are sent at all is decided
+before (agent/llm_messages).
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from agent_tui.agent.loop import LLMContext, StreamOptions, ThinkingLevel
+from agent_tui.agent.messages import (
+    AssistantMessage,
+    ImageContent,
+    Message,
+    TextContent,
+    ThinkingContent,
+    ToolResultMessage,
+    UserMessage,
+)
+from agent_tui.agent.tools import AgentTool
+from agent_tui.messages_api.errors import ApiError
+from agent_tui.messages_api.models import EFFORTS, ModelInfo, model_info
+from agent_tui.messages_api.wire_blocks import (
+    Block,
+    CallIds,
+    ImageBudget,
+    assistant_blocks,
+    result_block,
+    text_block,
+    user_blocks,
+)
+from agent_tui.messages_api.wire_text import clean_tree, show_controls
+
+CONTINUES: Final = frozenset({"pause_turn", "compaction"})
+"""Stop reasons after which the conversation goes back unchanged, without user text."""
+
+MARKS: Final = 4
+"""cache_control marks in one request (A28)."""
+
+BUDGETS: Final[dict[ThinkingLevel, int]] = {
+    "low": 2048, "medium": 8192, "high": 16_384, "xhigh": 24_576, "max": 32_000,
+}  # fmt: skip
+MIN_BUDGET: Final = 1024
+
+ABORTED: Final = "[The answer before this was interrupted by the user before it was complete.]"
+FAILED: Final = "[The answer before this was cut off by an error before it was complete.]"
+GO_ON: Final = "Continue."
+NO_RESULT: Final = "(no result: the call was interrupted)"
+EARLIER: Final = "[The beginning of this conversation is not shown.]"
+
+
+def build_request(
+    model: str,
+    context: LLMContext,
+    options: StreamOptions,
+    info: ModelInfo | None = None,
+    *,
+    strip_thinking: bool = False,
+    eager_input_streaming: bool = False,
+    cache: bool = True,
+) -> dict[str, Any]:
+    """The request body, without "stream". JSON values only.
+
+    info: what is known of the model (None: models.model_info). strip_thinking: leave out all
+    thinking (the one retry after ApiError kind "thinking_signature", A12).
+    eager_input_streaming: mark the client's tools for live arguments. cache: set the marks.
+
+    Raises ApiError when there is nothing to send.
+    """
+    info = info or model_info(model)
+    history = without_thinking(context.messages) if strip_thinking else context.messages
+    messages = _Conversation(history).build()
+    if not messages:
+        raise ApiError("There is nothing to send.", kind="invalid_request",
+                       advice="Write a message first.")  # fmt: skip
+    max_tokens = options.max_tokens
+    if info.max_output is not None:
+        max_tokens = min(max_tokens, info.max_output)
+    tools = [_tool(t, eager=eager_input_streaming) for t in context.tools]
+    system = show_controls(context.system_prompt)
+
+    request: dict[str, Any] = {"model": model, "max_tokens": max_tokens}
+    if system.strip():
+        request["system"] = [text_block(system)]
+    if tools:
+        request["tools"] = tools
+    request["messages"] = messages
+    request |= _thinking(options.thinking_level, info, max_tokens, messages)
+    if options.container_id:
+        request["container"] = options.container_id
+    if cache:
+        _mark(request)
+    return request
+
+
+def without_thinking(messages: Sequence[Message]) -> list[Message]:
+    """Copies of the messages without any thinking block; the originals are not changed (A12)."""
+    kept: list[Message] = []
+    for message in messages:
+        if isinstance(message, AssistantMessage) and any(
+            isinstance(b, ThinkingContent) for b in message.content
+        ):
+            content = [b for b in message.content if not isinstance(b, ThinkingContent)]
+            message = message.model_copy(update={"content": content})
+        kept.append(message)
+    return kept
+
+
+class _Conversation:
+    """Builds the `messages` list: groups user messages and results between the replies."""
+
+    def __init__(self, history: Sequence[Message]) -> None:
+        self._history = history
+        self._ids = CallIds()
+        self._images = ImageBudget(list(_images(history)))
+        self._wire: list[dict[str, Any]] = []
+        self._results: list[Block] = []
+        self._texts: list[Block] = []
+        self._held: list[Block] = []
+        self._note: str | None = None
+        self._program_calls: set[str] = set()
+        self._for_program = False
+        self._last_reply: AssistantMessage | None = None
+
+    def build(self) -> list[dict[str, Any]]:
+        for message in self._history:
+            match message:
+                case AssistantMessage():
+                    self._reply(message)
+                case ToolResultMessage():
+                    self._result(message)
+                case UserMessage():
+                    self._texts += user_blocks(message.content, self._images)
+        self._close_group()
+        if self._wire and self._wire[-1]["role"] == "assistant":
+            if self._goes_on:
+                _strip_end(self._wire[-1]["content"])
+            else:
+                self._say([text_block(GO_ON)])
+        return self._wire
+
+    def _reply(self, message: AssistantMessage) -> None:
+        self._close_group()
+        blocks = assistant_blocks(message, self._ids)
+        self._program_calls = {c.id for c in message.tool_calls if c.complete and c.programmatic}
+        if not blocks:
+            return
+        if not self._wire:
+            self._wire.append({"role": "user", "content": [text_block(EARLIER)]})
+        elif self._wire[-1]["role"] == "assistant":
+            if self._goes_on:
+                self._wire[-1]["content"] += blocks
+                blocks = []
+            else:
+                self._say([text_block(GO_ON)])
+        if blocks:
+            self._wire.append({"role": "assistant", "content": blocks})
+        self._last_reply = message
+        if message.stop_reason in ("aborted", "error"):
+            self._note = ABORTED if message.stop_reason == "aborted" else FAILED
+
+    def _result(self, message: ToolResultMessage) -> None:
+        programmatic = message.tool_call_id in self._program_calls
+        wire_id = self._ids.answer(message.tool_call_id)
+        if wire_id is None:
+            self._orphan(message)
+            return
+        self._for_program |= programmatic
+        self._results.append(
+            result_block(
+                wire_id,
+                message.content,
+                is_error=message.is_error,
+                text_only=message.is_error or programmatic,
+                images_left=self._images,
+            )
+        )
+
+    def _orphan(self, message: ToolResultMessage) -> None:
+        """A result whose call is not sent: dropped for a cut call, else plain text (A04)."""
+        blocks = user_blocks(message.content, self._images)
+        if message.tool_call_id in self._ids.cut or not blocks:
+            return
+        name = show_controls(message.tool_name) or "a tool"
+        self._texts += [text_block(f"[Result of an earlier call of {name}:]"), *blocks]
+
+    def _close_group(self) -> None:
+        """End the user message between two replies: all results first, then the texts (A03)."""
+        results, texts = self._results, self._texts
+        for wire_id in self._ids.unanswered() if results or texts else []:
+            results.append(
+                result_block(
+                    wire_id, [TextContent(text=NO_RESULT)], is_error=True, text_only=True,
+                    images_left=self._images,
+                )
+            )  # fmt: skip
+        self._results, self._texts = [], []
+        if self._for_program and results:
+            # only results may answer a program (A26): the texts wait for the next message
+            self._held += texts
+            self._wire.append({"role": "user", "content": results})
+            self._for_program = False
+            return
+        if results or texts:
+            self._say([*results, *self._opening(), *texts])
+
+    def _opening(self) -> list[Block]:
+        note = [text_block(self._note)] if self._note else []
+        held, self._held, self._note = self._held, [], None
+        return [*note, *held]
+
+    def _say(self, blocks: list[Block]) -> None:
+        opening = self._opening() if self._note or self._held else []
+        self._wire.append({"role": "user", "content": [*opening, *blocks]})
+
+    @property
+    def _goes_on(self) -> bool:
+        return self._last_reply is not None and self._last_reply.stop_reason in CONTINUES
+
+
+def _images(history: Sequence[Message]) -> Iterator[ImageContent]:
+    for message in history:
+        if not isinstance(message, AssistantMessage):
+            yield from (b for b in message.content if isinstance(b, ImageContent))
+
+
+def _strip_end(content: list[Block]) -> None:
+    """The last text of a list that ends with a reply may not end in white space."""
+    last = content[-1]
+    if last.get("type") == "text":
+        content[-1] = {**last, "text": last["text"].rstrip()}
+
+
+def _tool(tool: AgentTool, *, eager: bool) -> Block:
+    """A tool's definition. A `type` in its wire fields makes it one of the API's own tools."""
+    if tool.wire.get("type") not in (None, "custom"):
+        return {"type": tool.wire["type"], "name": tool.name} | {
+            k: v for k, v in tool.wire.items() if k not in ("type", "name")
+        }
+    definition: Block = {"name": tool.name, "description": show_controls(tool.description)}
+    definition["input_schema"] = clean_tree(tool.parameters)
+    definition |= clean_tree(tool.wire)
+    if eager:
+        definition["eager_input_streaming"] = True
+    return definition
+
+
+def _thinking(
+    level: ThinkingLevel, info: ModelInfo, max_tokens: int, messages: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """The `thinking` and `output_config` fields for a level, as the model accepts them."""
+    modes = info.thinking
+    if level == "off":
+        if "disabled" in modes and "adaptive" not in modes:
+            return {}  # off is the default of these models
+        if "disabled" in modes:
+            return {"thinking": {"type": "disabled"}}
+        if "between_tools" in modes:
+            return {"thinking": {"type": "between_tools"}}
+        return {"output_config": {"effort": info.efforts[0]}} if info.efforts else {}
+    if "adaptive" in modes:
+        fields: dict[str, Any] = {"thinking": {"type": "adaptive", "display": "summarized"}}
+        if effort := _effort(level, info.efforts):
+            fields["output_config"] = {"effort": effort}
+        return fields
+    if modes and "enabled" not in modes:
+        return {}
+    budget = min(BUDGETS[level], max_tokens - MIN_BUDGET)
+    if budget < MIN_BUDGET or not _may_start_thinking(messages):
+        return {}
+    return {"thinking": {"type": "enabled", "budget_tokens": budget}}
+
+
+def _effort(level: ThinkingLevel, efforts: tuple[str, ...]) -> str | None:
+    """The level, or the nearest lower one that the model accepts."""
+    wanted = EFFORTS.index(level)
+    usable = [e for e in EFFORTS[: wanted + 1] if e in efforts]
+    return usable[-1] if usable else (efforts[0] if efforts else None)
+
+
+def _may_start_thinking(messages: list[dict[str, Any]]) -> bool:
+    """With a budget, a turn whose calls are being answered must have begun with thinking."""
+    for message in reversed(messages):
+        content = message["content"]
+        if message["role"] == "assistant":
+            return content[0]["type"] in ("thinking", "redacted_thinking")
+        if content[0]["type"] != "tool_result":
+            return True
+    return True
+
+
+def _mark(request: dict[str, Any]) -> None:
+    """Set the cache_control marks: tools, system, and the last two user messages (A28)."""
+    left = MARKS
+    for key in ("tools", "system"):
+        if request.get(key) and not _marked(request[key]):
+            blocks = request[key]
+            request[key] = [*blocks[:-1], _with_mark(blocks[-1])]
+            left -= 1
+    left -= sum(_marked(request.get(key, [])) - 1 for key in ("tools", "system")
+                if _marked(request.get(key, [])) > 1)  # fmt: skip
+    places = min(left, 2)
+    for message in reversed(request["messages"]):
+        if places <= 0:
+            break
+        if message["role"] == "user":
+            message["content"] = [*message["content"][:-1], _with_mark(message["content"][-1])]
+            places -= 1
+
+
+def _marked(blocks: list[Block]) -> int:
+    return sum("cache_control" in b for b in blocks)
+
+
+def _with_mark(block: Block) -> Block:
+    return {**block, "cache_control": {"type": "ephemeral"}}

@@ -1,0 +1,209 @@
+"""Content blocks → the API's blocks. Pure; what cannot go out becomes a text note or nothing."""
+
+import re
+from collections.abc import Iterable
+from typing import Any, cast
+
+from agent_tui.agent.messages import (
+    AssistantMessage,
+    ImageContent,
+    OpaqueContent,
+    TextContent,
+    ThinkingContent,
+    ToolCall,
+)
+from agent_tui.messages_api import images
+from agent_tui.messages_api.wire_text import clean_sent, clean_tree, show_controls
+
+Block = dict[str, Any]
+
+NO_OUTPUT = "(no output)"
+INVALID_INPUT_KEY = "INVALID_JSON"
+"""The API's documented wrapper for input that was no JSON object."""
+
+_BAD_ID = re.compile(r"[^a-zA-Z0-9_-]")
+MAX_NAME = 128
+
+
+def text_block(text: str) -> Block:
+    return {"type": "text", "text": text}
+
+
+def user_blocks(
+    content: Iterable[TextContent | ImageContent], images_left: "ImageBudget"
+) -> list[Block]:
+    """What a user said; empty and white-space-only texts are left out (A06)."""
+    blocks: list[Block] = []
+    for block in content:
+        if isinstance(block, ImageContent):
+            blocks.append(images_left.block(block))
+        elif block.text.strip():
+            blocks.append(text_block(show_controls(block.text)))
+    return blocks
+
+
+def result_block(
+    call_id: str,
+    content: Iterable[TextContent | ImageContent],
+    *,
+    is_error: bool,
+    text_only: bool,
+    images_left: "ImageBudget",
+) -> Block:
+    """A tool_result; never empty. text_only: errors and results of a program hold no image."""
+    parts: list[Block] = []
+    for block in content:
+        if isinstance(block, TextContent):
+            if block.text.strip():
+                parts.append(text_block(show_controls(block.text)))
+        elif text_only:
+            parts.append(text_block("[an image, left out: this result may hold only text]"))
+        else:
+            parts.append(images_left.block(block))
+    result: Block = {
+        "type": "tool_result",
+        "tool_use_id": call_id,
+        "content": parts or [text_block(NO_OUTPUT)],
+    }
+    if is_error:
+        result["is_error"] = True
+    return result
+
+
+class ImageBudget:
+    """Decides which images of a request go out: the newest ones, within the API's limits (A30).
+
+    Made with every image of the history, in order; `block` gives each its block or a note.
+    """
+
+    def __init__(self, all_images: list[ImageContent]) -> None:
+        self._answers: dict[int, Block] = {}
+        sent: list[tuple[ImageContent, tuple[int, int] | None]] = []
+        total = 0
+        for image in reversed(all_images):
+            try:
+                kind, pixels = images.checked(image)
+            except images.ImageProblem as problem:
+                self._leave_out(image, str(problem))
+                continue
+            if len(sent) >= images.MAX_IMAGES or total + len(image.data) > images.MAX_TOTAL:
+                self._leave_out(image, "there are too many newer images for one request")
+                continue
+            sent.append((image, pixels))
+            total += len(image.data)
+            source = {"type": "base64", "media_type": kind, "data": image.data}
+            self._answers[id(image)] = {"type": "image", "source": source}
+        if len(sent) > images.MANY:
+            for image, pixels in sent:
+                if pixels and max(pixels) > images.MAX_SIDE_MANY:
+                    self._leave_out(
+                        image,
+                        f"it has {pixels[0]}x{pixels[1]} pixels, more than "
+                        f"{images.MAX_SIDE_MANY} beside more than {images.MANY} images",
+                    )
+
+    def block(self, image: ImageContent) -> Block:
+        """The block for an image: itself, or a note that says why not."""
+        return self._answers[id(image)]
+
+    def _leave_out(self, image: ImageContent, why: str) -> None:
+        self._answers[id(image)] = text_block(f"[an image, left out: {why}]")
+
+
+def assistant_blocks(message: AssistantMessage, ids: "CallIds") -> list[Block]:
+    """The blocks of a reply as the API sent them: value-equal, key order kept.
+
+    Left out: what a stop cut (half calls, unsigned thinking, unfinished blocks) and empty text.
+    """
+    blocks: list[Block] = []
+    for block in message.content:
+        match block:
+            case TextContent():
+                if block.text.strip():
+                    blocks.append(
+                        _fill(block.wire, {"type": "text", "text": clean_sent(block.text)})
+                    )
+            case ThinkingContent():
+                if block.redacted is not None:
+                    data = {"type": "redacted_thinking", "data": block.redacted}
+                    blocks.append(_fill(block.wire, data))
+                elif block.signature:
+                    blocks.append(
+                        _fill(
+                            block.wire,
+                            {
+                                "type": "thinking",
+                                "thinking": clean_sent(block.thinking),
+                                "signature": block.signature,
+                            },
+                        )
+                    )
+            case ToolCall():
+                if block.complete:
+                    blocks.append(_call_block(block, ids.open(block.id)))
+                else:
+                    ids.cut.add(block.id)
+            case OpaqueContent():
+                if block.complete:
+                    blocks.append(cast(Block, clean_tree(block.raw)))
+    return blocks
+
+
+def _call_block(call: ToolCall, call_id: str) -> Block:
+    arguments = cast(Block, clean_tree(call.arguments))
+    if call.invalid_arguments is not None:
+        arguments = {INVALID_INPUT_KEY: show_controls(call.invalid_arguments)}
+    values: Block = {
+        "type": "tool_use",
+        "id": call_id,
+        "name": _BAD_ID.sub("_", call.name)[:MAX_NAME] or "unnamed",
+        "input": arguments,
+    }
+    if call.caller is not None:
+        values["caller"] = call.caller
+    return _fill(call.wire, values)
+
+
+def _fill(wire: dict[str, Any] | None, values: Block) -> Block:
+    """The wire template with these values in its places; values it lacks come last."""
+    if wire is None:
+        return values
+    filled = {k: values[k] if k in values else clean_tree(v) for k, v in wire.items()}
+    return filled | {k: v for k, v in values.items() if k not in filled}
+
+
+class CallIds:
+    """Ids of calls on the wire: valid, unique in the request, each answered once (A14).
+
+    open(id) → the id a call goes out with; answer(id) → the wire id its result goes to, or
+    None when no call of that id waits. cut: ids of calls that are not sent.
+    """
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+        self.waiting: dict[str, list[str]] = {}
+        self.cut: set[str] = set()
+
+    def open(self, call_id: str) -> str:
+        base = _BAD_ID.sub("_", call_id) or "call"
+        unique, n = base, 2
+        while unique in self._used:
+            unique, n = f"{base}_{n}", n + 1
+        self._used.add(unique)
+        self.waiting.setdefault(call_id, []).append(unique)
+        return unique
+
+    def answer(self, call_id: str) -> str | None:
+        waiting = self.waiting.get(call_id)
+        if not waiting:
+            return None
+        unique = waiting.pop(0)
+        if not waiting:
+            del self.waiting[call_id]
+        return unique
+
+    def unanswered(self) -> list[str]:
+        """Wire ids of calls without a result; they are taken as answered from here on."""
+        found = [wire_id for ids in self.waiting.values() for wire_id in ids]
+        self.waiting.clear()
+        return found

@@ -1,0 +1,98 @@
+"""Foreign text made fit for the wire: no lone surrogate, no NUL, no raw control character.
+
+A request that holds one of these answers 400 (or fails to encode) for every turn that
+follows, so they are replaced where text enters a message and again where a request is
+built (facts: rules of a valid request; faults A34, A35).
+"""
+
+import math
+import re
+from typing import Any, cast
+
+MAX_DEPTH = 100
+"""Deepest JSON that is taken over: below it pydantic and json would give up themselves."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
+
+
+def join_surrogates(text: str) -> str:
+    """Surrogate pairs become their character, lone surrogates U+FFFD; other text is unchanged."""
+    if text.isascii() or not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def show_controls(text: str) -> str:
+    """join_surrogates, and C0 controls but tab, LF and CR as the four characters ``\\x1b``."""
+    text = join_surrogates(text)
+    if not _CONTROL.search(text):
+        return text
+    return _CONTROL.sub(lambda m: f"\\x{ord(m.group()):02x}", text)
+
+
+def clean_tree(value: Any, *, levels: int = MAX_DEPTH) -> Any:
+    """A JSON value fit for a request: strings by `clean_sent`, NaN and infinities as null.
+
+    Returns the very object when nothing had to change, so that clean data keeps identity
+    (and costs no copy). Raises ValueError when it is nested deeper than `levels`.
+    """
+    if isinstance(value, str):
+        return clean_sent(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict | list | tuple) and levels <= 0:
+        raise ValueError("nested too deeply")
+    if isinstance(value, dict):
+        items = cast(dict[Any, Any], value)
+        copied = {clean_sent(str(k)): clean_tree(v, levels=levels - 1) for k, v in items.items()}
+        same = len(copied) == len(items) and all(
+            a is b and c is d for (a, c), (b, d) in zip(copied.items(), items.items(), strict=True)
+        )
+        return items if same else copied
+    if isinstance(value, list | tuple):
+        sequence = cast(list[Any], value)
+        made = [clean_tree(v, levels=levels - 1) for v in sequence]
+        if isinstance(value, list) and all(a is b for a, b in zip(made, sequence, strict=True)):
+            return sequence
+        return made
+    return value
+
+
+def clean_sent(text: str) -> str:
+    """Text the API itself sent, to go back: only what it would refuse is replaced (NUL shown)."""
+    text = join_surrogates(text)
+    return text.replace("\x00", "\\x00") if "\x00" in text else text
+
+
+class SurrogateJoiner:
+    """Joins surrogate pairs that a server split over two deltas.
+
+    A high surrogate at the end of a delta is held until the next one; `flush` gives what
+    is still held at the end of a block (U+FFFD, or ""). Cost per delta: its own length.
+    """
+
+    __slots__ = ("_held",)
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    @property
+    def holds(self) -> bool:
+        return bool(self._held)
+
+    def add(self, text: str) -> str:
+        """The text that is whole now."""
+        if self._held:
+            text = self._held + text
+            self._held = ""
+        if not text or text.isascii():
+            return text
+        if "\ud800" <= text[-1] <= "\udbff":
+            self._held = text[-1]
+            text = text[:-1]
+        return join_surrogates(text)
+
+    def flush(self) -> str:
+        held, self._held = self._held, ""
+        return "\ufffd" if held else ""
