@@ -5,6 +5,7 @@ so both are kept out at the root: by the only handler there is, and by its forma
 masks the finished text with arguments and traceback in it.
 """
 
+import contextlib
 import logging
 import logging.handlers
 from collections.abc import Iterable
@@ -48,6 +49,10 @@ class _PrivateFile(logging.handlers.RotatingFileHandler):
 
     def _open(self) -> "TextIOWrapper[Any]":
         return cast("TextIOWrapper[Any]", paths.private_open(Path(self.baseFilename), "a"))
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            super().close()
 
     def handleError(self, record: logging.LogRecord) -> None:
         pass

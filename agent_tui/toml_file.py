@@ -92,7 +92,7 @@ def _parse_error(path: Path, text: str, lines: dict[str, int], message: str) -> 
         line = max((n for n, content in enumerate(source, 1) if content.strip()), default=1)
         column = len(source[line - 1]) + 1
     quoted = source[line - 1].strip() if line <= len(source) else ""
-    hint = _hint(what, quoted, lines, line)
+    hint = _hint(what, quoted, lines, line, at_end=not (at and at[1]))
     return TomlFileError(
         f"{path}:{line}:{column}: {clean(what[:1].lower() + what[1:])}"
         f"{f', in: {_without_secrets(quoted)}' if quoted else ''}{f'  ({hint})' if hint else ''}"
@@ -106,25 +106,27 @@ def _without_secrets(line: str) -> str:
     return clean(cut(mask_secrets(line), _QUOTED_LINE))
 
 
-def _hint(what: str, quoted: str, lines: dict[str, int], line: int) -> str:
-    _, _, value = quoted.partition("=")
+def _hint(what: str, quoted: str, lines: dict[str, int], line: int, *, at_end: bool) -> str:
+    _, equals, value = quoted.partition("=")
     value = value.strip()
     if "\\" in value and value.startswith('"'):
         return "put text with backslashes in single quotes: 'C:\\new\\dir'"
-    if "overwrite" in what or "twice" in what or "immutable" in what or "mutate" in what:
+    if re.search("overwrite|twice|immutable", what):
         name = re.split(r"[=\]]", quoted.lstrip("["), maxsplit=1)[0].strip().strip("\"'")
         first = next(
             (n for key, n in lines.items() if n < line and key.rpartition(".")[2] == name), None
         )
         there = f" in line {first}" if first else ""
         return f"the same name stands{there} already; keep one of them"
-    if what.startswith(("Unterminated", "Unclosed")):
+    if equals and not value:
+        return "write a value after the ="
+    if what.startswith(("Unterminated", "Unclosed")) or (at_end and what == "Invalid value"):
         return "close the quote or bracket that is still open"
     if value.casefold() in ("true", "false", "yes", "no", "on", "off"):
         return "write true or false, in small letters"
     if value and value[0] not in "\"'[{" and not value[0].isdigit():
         return 'put text in quotes: key = "value"'
-    if "=" not in quoted and not quoted.startswith("["):
+    if what.startswith("Expected '='"):
         return 'each line is: key = "value"'
     return ""
 
