@@ -114,7 +114,7 @@ def test_atomic_write_replaces_whole_and_private(tmp_path: Path):
     paths.write_private_atomic(path, b"new")
     assert path.read_bytes() == b"new"
     assert mode(path) == 0o600
-    assert os.listdir(tmp_path) == ["credentials.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["credentials.json"]
 
 
 def test_atomic_write_keeps_a_link(tmp_path: Path):
@@ -138,7 +138,7 @@ def test_atomic_write_that_fails_leaves_the_old(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(PathError, match="no space left"):
         paths.write_private_atomic(path, b"new")
     assert path.read_text() == "old"
-    assert os.listdir(tmp_path) == ["f"]
+    assert [path.name for path in tmp_path.iterdir()] == ["f"]
 
 
 def test_project_config_is_in_the_project(tmp_path: Path):
