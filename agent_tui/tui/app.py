@@ -1,0 +1,396 @@
+"""AgentTuiApp: the screen. It lays out the parts, routes events and keys, and little else.
+
+What is asked of the conversation goes through desk.py; what panels show is in presenter.py;
+every key is in keys.py. The starter makes the conversation after the first paint.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from textual import events, on
+from textual.app import App, ComposeResult, SystemCommand
+from textual.containers import Horizontal, Vertical
+from textual.geometry import Size
+from textual.screen import Screen
+
+from agent_tui.tui import messages as m
+from agent_tui.tui.asking import ScreenAsker
+from agent_tui.tui.completion import CompletionList
+from agent_tui.tui.composer import Composer, ErrandChanged
+from agent_tui.tui.crash import CalmCrash
+from agent_tui.tui.desk import Desk, Level
+from agent_tui.tui.dialog_area import DialogArea
+from agent_tui.tui.glyphs import ASCII, choose
+from agent_tui.tui.header_line import HeaderLine
+from agent_tui.tui.interrupts import FORCE_WITHIN_S, QUIT_WITHIN_S, Interrupts
+from agent_tui.tui.keys import KeyTable, bindings
+from agent_tui.tui.leaving import Leaving
+from agent_tui.tui.lines import count
+from agent_tui.tui.opener import Opener, Starter
+from agent_tui.tui.panels.container_panel import ContainerPanel
+from agent_tui.tui.panels.side_panel import SidePanel
+from agent_tui.tui.panels.tools_panel import ToolsPanel
+from agent_tui.tui.plain import SafeStatic, ThinRule
+from agent_tui.tui.presenter import Presenter
+from agent_tui.tui.queue_view import QueueView
+from agent_tui.tui.retry_line import RetryLine
+from agent_tui.tui.router import Router
+from agent_tui.tui.run import run_app
+from agent_tui.tui.screens.help import HelpScreen
+from agent_tui.tui.status_line import StatusLine
+from agent_tui.tui.terminal_restore import ExitLadder
+from agent_tui.tui.themes import DEFAULTS, THEMES, no_color, pick_theme
+from agent_tui.tui.transcript import Transcript
+from agent_tui.tui.view import View
+
+if TYPE_CHECKING:
+    from agent_tui.conversation.results import CommandResult
+
+__all__ = ["AgentTuiApp", "run_app"]
+
+WIDE = 100
+"""Columns from which the side panel stands beside the transcript."""
+
+
+class AgentTuiApp(CalmCrash, App[int], inherit_bindings=False):
+    """See module docstring. settings: theme, show_panel, show_thinking and keys are read here.
+
+    first_prompt is sent as soon as there is a conversation; banner is shown before it.
+    """
+
+    CSS_PATH = "agent_tui.tcss"
+    TITLE = "agent-tui"
+    AUTO_FOCUS = "Composer"
+    BINDINGS = bindings("screen")  # pyright: ignore[reportAssignmentType]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (12, "-tall")]  # noqa: RUF012
+
+    def __init__(
+        self,
+        *,
+        settings: Any,
+        starter: Starter,
+        first_prompt: str = "",
+        banner: str = "",
+        ladder: ExitLadder | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(ansi_color=True if no_color() else None)
+        self.settings = settings
+        self.clock = clock
+        self.glyphs = choose()
+        self.key_table = KeyTable(getattr(settings, "keys", None))
+        self.presenter = Presenter(clock)
+        self.desk = Desk(self)
+        self.asker = ScreenAsker(self)
+        self.interrupts = Interrupts(clock)
+        self.leaving = Leaving(self, ladder)
+        self._panel_open = bool(getattr(settings, "show_panel", True))
+        self._drawer_open = False
+        self._laid_out = False
+        self.opener = Opener(self, starter, banner)
+        self.router = Router(self)
+        if first_prompt.strip():
+            self.desk.hold(first_prompt)
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = pick_theme(str(getattr(settings, "theme", "auto")))
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return DEFAULTS
+
+    # --- layout --------------------------------------------------------------------------
+
+    def compose(self) -> ComposeResult:
+        glyphs = self.glyphs
+        completion = CompletionList(glyphs, id="completion")
+        with Horizontal(id="columns"):
+            with Vertical(id="left"):
+                yield HeaderLine(glyphs, id="header")
+                yield ThinRule(glyphs, classes="rule", id="header-rule")
+                yield self.make_transcript()
+                yield RetryLine(glyphs, id="retry")
+                yield DialogArea(id="dialogs")
+                yield ThinRule(glyphs, classes="rule", id="queue-rule")
+                yield QueueView(glyphs, id="queue")
+                yield ThinRule(glyphs, id="composer-rule")
+                yield completion
+                with Horizontal(id="prompt-row"):
+                    yield SafeStatic(glyphs.prompt, id="prompt-mark")
+                    yield Composer(completion, id="composer")
+            yield SidePanel(
+                [
+                    ("Tools", ToolsPanel(glyphs, id="tools")),
+                    ("Container", ContainerPanel(glyphs, id="container")),
+                ],
+                glyphs,
+                id="panel",
+            )
+        yield ThinRule(glyphs, classes="rule", id="status-rule")
+        yield StatusLine(glyphs, id="status")
+
+    def make_transcript(self) -> Transcript:
+        return Transcript(id="transcript")
+
+    def on_mount(self) -> None:
+        self.leaving.bind(asyncio.get_running_loop())
+        self.screen.set_class(self.glyphs is ASCII, "-ascii")
+        self.set_keymap(self.key_table.changes)
+        self.transcript = self.query_one(Transcript)
+        self.composer = self.query_one(Composer)
+        self.queue_view = self.query_one(QueueView)
+        self.dialogs = self.query_one(DialogArea)
+        self.status_line = self.query_one(StatusLine)
+        self.panel = self.query_one(SidePanel)
+        self.composer.running = lambda: self.desk.running
+        self.composer.offer_key = self._offer_key
+        self.composer.clock = self.clock
+        self.query_one(CompletionList).hide()
+        self.view = View(self)
+        self._laid_out = True
+        self._fit(self.size)
+        self.show_queue()
+        self.view.status()
+        # The screen is painted first; imports, servers and keys come after.
+        self.call_after_refresh(self.opener.open)
+
+    def on_resize(self, event: events.Resize) -> None:
+        if self._laid_out:
+            self._fit(event.size)
+
+    def _fit(self, size: Size) -> None:
+        """What the style sheet cannot say: the queue's lines, and whether the panel is there."""
+        self.queue_view.max_lines = 6 if size.height >= 20 else 2 if size.height >= 12 else 1
+        self._place_panel(size.width)
+
+    def _place_panel(self, width: int | None = None) -> None:
+        wide = (width or self.size.width) >= WIDE
+        self.panel.display = self._panel_open if wide else self._drawer_open
+
+    # --- events -------------------------------------------------------------------------------
+
+    @on(m.EventArrived)
+    async def _event_arrived(self, message: m.EventArrived) -> None:
+        await self.router.handle(message.event)
+
+    @on(m.PanelsChanged)
+    def _panels_changed(self) -> None:
+        self.router.panels_drawn()
+        self.view.panels()
+        self.view.keep_time()
+
+    # --- what the desk and the asker ask of the screen (Face) ------------------------------------
+
+    def notice(self, level: Level, text: str) -> None:
+        self.transcript.add_notice(level, text)
+
+    def flash(self, text: str) -> None:
+        self.status_line.flash(text)
+
+    def show_queue(self) -> None:
+        self.view.queue()
+
+    def composer_focus(self) -> None:
+        self.composer.focus()
+
+    def show_result(self, result: "CommandResult", line: str) -> None:
+        """What a slash command gave back."""
+        if result.error:
+            self.notice("error", result.error)
+        match result.action:
+            case "quit":
+                self.leaving.begin(0)
+            case "clear":
+                self.transcript.clear()
+                self.presenter.tools.clear()
+                self.view.panels()
+            case "login":
+                self.opener.log_in()
+            case "help" if line.strip() == "/help":
+                self.action_help()
+                return
+            case _:
+                pass
+        if result.text:
+            self.transcript.add_markdown(result.text)
+
+    # --- what the user does --------------------------------------------------------------------
+
+    def _offer_key(self, key: str) -> bool:
+        dialog = self.dialogs.current
+        if dialog is None or self.composer.errand is not None or dialog.has_focus:
+            return False
+        quiet = self.clock() - self.composer.last_key_at
+        return dialog.offer_key(key, quiet_s=quiet, draft_empty=self.composer.is_empty)
+
+    @on(m.SendRequested)
+    def _send(self, message: m.SendRequested) -> None:
+        if self.desk.conversation is None:
+            self.opener.open()
+        self.run_worker(self.desk.send(message.text), group="send", exit_on_error=False)
+
+    @on(m.FollowUpRequested)
+    def _follow_up(self, message: m.FollowUpRequested) -> None:
+        send = self.desk.send(message.text, follow_up=True)
+        self.run_worker(send, group="send", exit_on_error=False)
+
+    @on(m.StopRequested)
+    def _stop(self) -> None:
+        if not self.desk.stop() and self._drawer_open:
+            self._drawer_open = False
+            self._place_panel()
+
+    @on(m.LeaveRequested)
+    def _leave(self) -> None:
+        self.leaving.begin(0)
+
+    @on(m.RecallRequested)
+    def _recall(self) -> None:
+        self.desk.recall()
+
+    @on(m.QueueAction)
+    def _queue_action(self, message: m.QueueAction) -> None:
+        self.desk.act_on_queue(message)
+
+    @on(m.PermissionAnswered)
+    def _answered(self, message: m.PermissionAnswered) -> None:
+        if message.decision == "reason":
+            self.desk.ask_reason(message.request_id)
+        else:
+            self.desk.answer(message.request_id, message.decision)
+
+    @on(m.DialogLeft)
+    def _dialog_left(self, message: m.DialogLeft) -> None:
+        self.composer.focus()
+        if message.character:
+            self.composer.insert(message.character)
+
+    @on(m.Flash)
+    def _flash(self, message: m.Flash) -> None:
+        self.flash(message.text)
+
+    @on(m.DraftChanged)
+    @on(ErrandChanged)
+    def _composer_changed(self, message: m.DraftChanged | ErrandChanged) -> None:
+        if isinstance(message, ErrandChanged):
+            self.query_one("#composer-rule", ThinRule).label = message.label
+        self.view.hints()
+
+    def on_descendant_focus(self) -> None:
+        self.view.hints()
+
+    @on(Transcript.NewLines)
+    def _new_lines(self, message: Transcript.NewLines) -> None:
+        rule = self.query_one("#composer-rule", ThinRule)
+        end = self.key_table.first("end")
+        rule.note = f"{count(message.count, 'new line')} below  {end}" if message.count else ""
+
+    # --- keys (keys.py, "screen") -----------------------------------------------------------------
+
+    def action_interrupt(self) -> None:
+        """Ctrl+C (interrupts.py says what it means now)."""
+        composer = self.composer
+        running = self.desk.running
+        if not running and (selected := self._selected_text()):
+            self._copy(selected)
+            return
+        meaning = self.interrupts.press(
+            running=running,
+            stopping=self.desk.stopping,
+            draft_empty=composer.is_empty and composer.errand is None,
+            last_key_at=composer.last_key_at,
+        )
+        match meaning:
+            case "stop":
+                self.desk.stop()
+            case "clear" if composer.errand is not None:
+                composer.end_errand(left=True)
+            case "clear":
+                composer.clear_into_history()
+            case "arm_quit":
+                self.status_line.flash("Ctrl+C again quits", QUIT_WITHIN_S)
+            case "arm_force":
+                self.status_line.flash("still stopping; Ctrl+C again leaves now", FORCE_WITHIN_S)
+            case "quit":
+                self.leaving.begin(0)
+            case "force":
+                self.leaving.begin(130)
+
+    def _selected_text(self) -> str:
+        return self.screen.get_selected_text() or self.composer.selected_text
+
+    def _copy(self, text: str) -> None:
+        self.copy_to_clipboard(text)
+        self.screen.clear_selection()
+        self.flash(f"{count(len(text), 'character')} sent to the terminal's clipboard")
+
+    def action_copy_selection(self) -> None:
+        if selected := self._selected_text():
+            self._copy(selected)
+
+    def action_focus_queue(self) -> None:
+        if self.queue_view.has_focus or not self.queue_view.entries:
+            self.composer.focus()
+        else:
+            self.queue_view.focus()
+
+    def action_focus_dialog(self) -> None:
+        dialog = self.dialogs.current
+        if dialog is None or dialog.has_focus:
+            self.composer.focus()
+        else:
+            dialog.take_focus()
+
+    def action_toggle_panel(self) -> None:
+        if self.size.width >= WIDE:
+            self._panel_open = not self._panel_open
+        else:
+            self._drawer_open = not self._drawer_open
+        self._place_panel()
+
+    def action_next_panel(self) -> None:
+        self.panel.choose_next()
+
+    def action_toggle_tools(self) -> None:
+        self.transcript.toggle_tools()
+
+    def action_toggle_thinking(self) -> None:
+        self.transcript.toggle_thinking()
+
+    def action_page_up(self) -> None:
+        self.transcript.scroll_page_up(animate=False)
+
+    def action_page_down(self) -> None:
+        self.transcript.scroll_page_down(animate=False)
+
+    def action_scroll_top(self) -> None:
+        self.transcript.scroll_home(animate=False)
+
+    def action_scroll_bottom(self) -> None:
+        self.transcript.scroll_end(animate=False)
+
+    def action_help(self) -> None:
+        self.push_screen(HelpScreen(self.key_table, self.composer.commands()))
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """The palette (Ctrl+P)."""
+        yield SystemCommand("Help", "Every key and command", self.action_help)
+        yield SystemCommand("Side panel", "Show or hide it", self.action_toggle_panel)
+        yield SystemCommand("Theme", "Choose the colours", self.action_change_theme)
+        yield SystemCommand("Quit", "End agent-tui", lambda: self.leaving.begin(0))
+
+    def on_key(self, event: events.Key) -> None:
+        """What is typed where nothing takes it belongs to the composer."""
+        if event.is_printable and event.character and not self.screen.is_modal:
+            self.composer.focus()
+            self.composer.insert(event.character)
+
+    def on_paste(self, event: events.Paste) -> None:
+        if not self.screen.is_modal and not self.composer.has_focus:
+            self.composer.focus()
+            self.composer.paste(event.text)
+
+    def on_crash(self) -> None:
+        self.leaving.crashed()

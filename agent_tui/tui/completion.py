@@ -1,0 +1,89 @@
+"""The list above the composer: slash commands, or earlier messages (Ctrl+R)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual.content import Content
+from textual.reactive import reactive
+
+from agent_tui.tui.lines import fit, one_line
+from agent_tui.tui.plain import Drawn
+
+SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One line of the list: what is inserted, what is shown, and a word about it."""
+
+    value: str
+    label: str
+    help: str = ""
+
+
+def command_choices(commands: Sequence[tuple[str, str, str]], text: str) -> list[Choice]:
+    """Commands (name, usage, help) that fit what is typed: those that begin with it first.
+
+    Once a known name is followed by a space, only that one stays, to show its form.
+    """
+    if not text.startswith("/") or "\n" in text:
+        return []
+    name, space, _ = text[1:].partition(" ")
+    if space:
+        found = [c for c in commands if c[0] == name and c[1] != f"/{name}"]
+    else:
+        low = name.lower()
+        found = [c for c in commands if c[0].startswith(low)]
+        found += [c for c in commands if low and low in c[0] and c not in found]
+    return [Choice(f"/{n} ", one_line(usage), one_line(help_)) for n, usage, help_ in found]
+
+
+class CompletionList(Drawn):
+    """Draws the choices; the composer moves the selection and asks for it."""
+
+    choices: reactive[tuple[Choice, ...]] = reactive(())
+    selected: reactive[int] = reactive(0)
+
+    def show(self, choices: Sequence[Choice]) -> None:
+        """Replace the list; the selection stays on the same value where it can."""
+        before = self.current
+        self.choices = tuple(choices)
+        values = [c.value for c in choices]
+        self.selected = values.index(before.value) if before and before.value in values else 0
+        self.display = bool(choices)
+        height = min(len(choices), SHOWN)
+        self.styles.height = height
+        self.styles.offset = (0, -height)
+
+    def hide(self) -> None:
+        self.show(())
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self.choices)
+
+    @property
+    def current(self) -> Choice | None:
+        return self.choices[self.selected] if self.selected < len(self.choices) else None
+
+    def move(self, step: int) -> None:
+        if self.choices:
+            self.selected = (self.selected + step) % len(self.choices)
+
+    def render(self) -> Content:
+        top = max(0, min(self.selected - SHOWN // 2, len(self.choices) - SHOWN))
+        shown = self.choices[top : top + SHOWN]
+        width = self.size.width
+        wide = min(max((len(c.label) for c in shown), default=0), max(12, width // 2))
+        lines: list[Content] = []
+        for at, choice in enumerate(shown, start=top):
+            here = at == self.selected
+            label = fit(choice.label, wide if choice.help else width - 3)
+            lines.append(
+                Content.assemble(
+                    (f"{self.glyphs.prompt} " if here else "  ", "$accent"),
+                    (label.ljust(wide) if choice.help else label, "bold" if here else ""),
+                    (fit("  " + choice.help, width - wide - 3), "$muted"),
+                )
+            )
+        return Content("\n").join(lines)

@@ -1,0 +1,315 @@
+"""The composer: where one types. Keys and their meaning are in keys.py.
+
+It knows nothing of the conversation: it posts what was asked for (messages.py). The draft
+holds big pastes by placeholder; `draft` and `load` speak in whole texts.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.cells import cell_len
+from textual import events
+from textual.message import Message
+from textual.widgets import TextArea
+
+from agent_tui.tui import messages as m
+from agent_tui.tui.completion import Choice, CompletionList, command_choices
+from agent_tui.tui.input_history import InputHistory
+from agent_tui.tui.keys import bindings
+from agent_tui.tui.lines import one_line
+from agent_tui.tui.paste_collapse import PasteCollapse
+
+
+@dataclass(slots=True)
+class Errand:
+    """The composer lent for another text (edit a queued message, give a reason).
+
+    The draft waits meanwhile and comes back when the errand ends, cursor and all.
+    save(text) returns False to keep the errand open; leave() is Esc.
+    """
+
+    label: str
+    save: Callable[[str], bool]
+    leave: Callable[[], None]
+    draft: str = ""
+    cursor: tuple[int, int] = (0, 0)
+    name: str = ""
+
+
+class ErrandChanged(Message):
+    """An errand began or ended; label "" when it ended."""
+
+    def __init__(self, label: str) -> None:
+        super().__init__()
+        self.label = label
+
+
+class Composer(TextArea, inherit_bindings=True):
+    """A TextArea that grows to eight lines. offer_key: a dialog that waits may take a key."""
+
+    BINDINGS = bindings("composer")  # pyright: ignore[reportAssignmentType]
+
+    def __init__(self, completion: CompletionList, **kwargs: Any) -> None:
+        super().__init__(
+            soft_wrap=True, compact=True, highlight_cursor_line=False, show_line_numbers=False,
+            **kwargs,
+        )  # fmt: skip
+        self.cursor_blink = False
+        self.match_cursor_bracket = False
+        self.completion = completion
+        self.past = InputHistory()
+        self.commands: Callable[[], Sequence[tuple[str, str, str]]] = tuple
+        self.running: Callable[[], bool] = bool
+        self.offer_key: Callable[[str], bool] = lambda key: False
+        self.errand: Errand | None = None
+        self._pastes = PasteCollapse()
+        self._searching: str | None = None
+        self._known_empty = True
+        self._closed_list_for: str | None = None
+        self.last_key_at = float("-inf")
+        self.clock: Callable[[], float] = time.monotonic
+
+    # --- the draft ---------------------------------------------------------------------
+
+    @property
+    def draft(self) -> str:
+        """The whole text, pastes and all."""
+        return self._pastes.expand(self.text)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.text
+
+    def load(self, text: str) -> None:
+        """Replace the draft; the cursor goes to its end."""
+        self.text = self._pastes.collapse(text)
+        self.move_cursor(self.document.end)
+
+    def take_draft(self) -> str:
+        """The draft, which is then empty."""
+        text = self.draft
+        self.text = ""
+        self._pastes = PasteCollapse()
+        self.completion.hide()
+        return text
+
+    def clear_into_history(self) -> None:
+        self.past.add(self.draft)
+        self.take_draft()
+
+    def give_back(self, text: str) -> None:
+        """A text that could not be sent: into the draft if that is empty, else into history."""
+        if self.is_empty and self.errand is None:
+            self.load(text)
+        else:
+            self.past.add(text)
+
+    # --- errands -----------------------------------------------------------------------
+
+    def begin_errand(self, errand: Errand, text: str = "") -> None:
+        if self.errand is not None:
+            self.end_errand(left=True)
+        errand.draft, errand.cursor = self.draft, self.cursor_location
+        self.errand = errand
+        self.completion.hide()
+        self.load(text)
+        self.focus()
+        self.post_message(ErrandChanged(errand.label))
+
+    def end_errand(self, *, left: bool) -> None:
+        """left: given up (Esc) rather than saved."""
+        errand, self.errand = self.errand, None
+        if errand is None:
+            return
+        if left:
+            errand.leave()
+        self.load(errand.draft)
+        self.move_cursor(errand.cursor)
+        self.post_message(ErrandChanged(""))
+
+    # --- keys --------------------------------------------------------------------------
+
+    def _offered(self, key: str) -> bool:
+        """Note the key's time; True when a waiting dialog took it."""
+        taken = self.offer_key(key)
+        self.last_key_at = self.clock()
+        return taken
+
+    async def _on_key(self, event: events.Key) -> None:
+        if self._offered(event.key):
+            event.stop()
+            event.prevent_default()
+            return
+        if event.is_printable:
+            self.past.leave()
+        if event.key == "backspace" and self._delete_placeholder():
+            event.stop()
+            event.prevent_default()
+            return
+        await super()._on_key(event)
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        self.paste(event.text)
+
+    def paste(self, text: str) -> None:
+        """Insert a paste at the cursor: made safe, or as a placeholder when it is big."""
+        self.last_key_at = self.clock()
+        self.past.leave()
+        self._type(self._pastes.take(text))
+
+    def _delete_placeholder(self) -> bool:
+        """Backspace right behind a placeholder removes it whole."""
+        if not self.selection.is_empty:
+            return False
+        row, column = self.cursor_location
+        name = self._pastes.placeholder_ending_at(self.document.get_line(row)[:column])
+        if name is None:
+            return False
+        self.delete((row, column - len(name)), (row, column))
+        return True
+
+    def action_send(self) -> None:
+        if self._offered("enter"):
+            return
+        if self._searching is not None:
+            self._accept_search()
+        elif self.completion.is_open and not self._is_known_command():
+            self.action_complete()
+        elif self.errand is not None:
+            if self.errand.save(self.draft):
+                self.end_errand(left=False)
+        else:
+            text = self.take_draft()
+            self.past.add(text)
+            self.post_message(m.SendRequested(text))
+
+    def action_follow_up(self) -> None:
+        if self._offered("tab"):
+            return
+        if self._searching is not None:
+            self._accept_search()
+        elif self.completion.is_open:
+            self.action_complete()
+        elif self.running() and self.errand is None and self.draft.strip():
+            text = self.take_draft()
+            self.past.add(text)
+            self.post_message(m.FollowUpRequested(text))
+
+    def action_newline(self) -> None:
+        self._offered("newline")
+        self._type("\n")
+
+    def _type(self, text: str) -> None:
+        result = self.replace(text, *self.selection, maintain_selection_offset=False)
+        self.move_cursor(result.end_location)
+
+    def action_stop(self) -> None:
+        self._offered("escape")
+        if self._searching is not None:
+            self._end_search(self._searching)
+        elif self.completion.is_open:
+            self._closed_list_for = self.text
+            self.completion.hide()
+        elif self.errand is not None:
+            self.end_errand(left=True)
+        else:
+            self.post_message(m.StopRequested())
+
+    def action_leave(self) -> None:
+        self._offered("ctrl+d")
+        if self.is_empty and self.errand is None:
+            self.post_message(m.LeaveRequested())
+        else:
+            self.action_delete_right()
+
+    def action_editor(self) -> None:
+        self._offered("ctrl+g")
+        self.post_message(m.EditorRequested())
+
+    def action_recall(self) -> None:
+        self._offered("alt+up")
+        if self.errand is None:
+            self.post_message(m.RecallRequested())
+
+    def action_history_previous(self) -> None:
+        if self._offered("up"):
+            return
+        if self.completion.is_open:
+            self.completion.move(-1)
+        elif not self.cursor_at_first_line or self.errand is not None:
+            self.action_cursor_up()
+        elif (text := self.past.previous(self.draft)) is not None:
+            self._walk_to(text)
+
+    def action_history_next(self) -> None:
+        if self._offered("down"):
+            return
+        if self.completion.is_open:
+            self.completion.move(1)
+        elif not self.cursor_at_last_line or self.errand is not None:
+            self.action_cursor_down()
+        elif (text := self.past.next()) is not None:
+            self._walk_to(text)
+
+    def _walk_to(self, text: str) -> None:
+        self.load(text)
+        # A command met on the way through the history must not catch Up and Down in its list.
+        self._closed_list_for = self.text
+
+    # --- the list ------------------------------------------------------------------------
+
+    def _is_known_command(self) -> bool:
+        name = self.text[1:].split(maxsplit=1)[0] if self.text[1:].strip() else ""
+        return any(name == known for known, _, _ in self.commands())
+
+    def action_complete(self) -> None:
+        choice = self.completion.current
+        if choice is not None and not self.text.startswith(choice.value):
+            self.text = choice.value
+            self.move_cursor(self.document.end)
+
+    def action_history_search(self) -> None:
+        self._offered("ctrl+r")
+        if self._searching is not None:
+            self.completion.move(1)
+            return
+        if not self.past.entries:
+            return
+        self._searching = self.draft
+        self._show_list()
+
+    def _accept_search(self) -> None:
+        choice = self.completion.current
+        self._end_search(choice.value if choice else self.draft)
+
+    def _end_search(self, text: str) -> None:
+        self._searching = None
+        self.completion.hide()
+        self.load(text)
+        self._closed_list_for = self.text
+
+    def _show_list(self) -> None:
+        if self._searching is not None:
+            found = self.past.search(self.text)
+            self.completion.show([Choice(entry, one_line(entry, 200)) for entry in found])
+        elif self.errand is not None or self.text == self._closed_list_for:
+            self.completion.hide()
+        else:
+            self._closed_list_for = None
+            self.completion.show(command_choices(self.commands(), self.text[:200]))
+
+    def on_text_area_changed(self) -> None:
+        self._show_list()
+        if self.is_empty != self._known_empty:
+            self._known_empty = self.is_empty
+            self.post_message(m.DraftChanged(self.is_empty))
+
+    @property
+    def caret_column(self) -> int:
+        """The caret's cell in its line, for tests of wide characters."""
+        row, column = self.cursor_location
+        return cell_len(self.document.get_line(row)[:column])

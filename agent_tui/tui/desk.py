@@ -1,0 +1,239 @@
+"""The desk: carries what the user asks for to the Conversation, and loses nothing.
+
+It holds the texts sent before there is a conversation, runs slash commands at once, and
+turns every refusal into one sentence.
+"""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from agent_tui.conversation.events import QueueEntry
+from agent_tui.tui.composer import Errand
+
+if TYPE_CHECKING:
+    from agent_tui.conversation.conversation import Conversation, Decision
+    from agent_tui.conversation.results import CommandResult
+    from agent_tui.tui.composer import Composer
+    from agent_tui.tui.messages import QueueAction
+
+log = logging.getLogger(__name__)
+
+Level = Literal["info", "warning", "error"]
+
+
+class Face(Protocol):
+    """What the desk needs of the screen."""
+
+    @property
+    def composer(self) -> "Composer": ...
+    def notice(self, level: Level, text: str) -> None: ...
+    def flash(self, text: str) -> None: ...
+    def show_result(self, result: "CommandResult", line: str) -> None: ...
+    def show_queue(self) -> None: ...
+    def composer_focus(self) -> None: ...
+
+
+@dataclass(slots=True)
+class Held:
+    """A text sent before the conversation was there."""
+
+    text: str
+    follow_up: bool
+
+
+class Desk:
+    """conversation is None until the starter has made one."""
+
+    def __init__(self, face: Face) -> None:
+        self._face = face
+        self.conversation: Conversation | None = None
+        self.held: list[Held] = []
+        self._in_order = asyncio.Lock()
+
+    # --- state -------------------------------------------------------------------------
+
+    @property
+    def running(self) -> bool:
+        return self.conversation is not None and self.conversation.status != "ready"
+
+    @property
+    def stopping(self) -> bool:
+        return self.conversation is not None and self.conversation.status == "stopping"
+
+    def held_entries(self) -> list[QueueEntry]:
+        """The held texts, as the queue shows them."""
+        return [
+            QueueEntry(f"held-{at}", "follow_up", held.text, "held", "when the model is there")
+            for at, held in enumerate(self.held)
+        ]
+
+    # --- sending -----------------------------------------------------------------------
+
+    async def attach(self, conversation: "Conversation") -> None:
+        """The conversation is there: what was held goes out, in order."""
+        self.conversation = conversation
+        held, self.held = self.held, []
+        self._face.show_queue()
+        for item in held:
+            await self.send(item.text, follow_up=item.follow_up)
+
+    def hold(self, text: str, *, follow_up: bool = False) -> None:
+        self.held.append(Held(text, follow_up))
+
+    def give_back_held(self) -> None:
+        """No conversation came: what waited for it goes back to the composer, in one draft."""
+        held, self.held = self.held, []
+        if held:
+            self._face.composer.give_back("\n\n".join(item.text for item in held))
+        self._face.show_queue()
+
+    async def send(self, text: str, *, follow_up: bool = False) -> None:
+        """Enter or Tab. Never raises; what could not be sent goes back to the composer."""
+        conversation = self.conversation
+        if conversation is None:
+            if text.strip():
+                self.hold(text, follow_up=follow_up)
+                self._face.show_queue()
+            return
+        try:
+            if text.lstrip().startswith("/"):
+                # A command may take its time (a server that connects); texts must not wait.
+                submitted = await conversation.submit(text)
+            else:
+                async with self._in_order:
+                    go = conversation.follow_up if follow_up else conversation.submit
+                    submitted = await go(text)
+        except Exception as error:
+            log.exception("a text could not be sent")
+            self._face.composer.give_back(text)
+            self._face.notice("error", f"That could not be sent: {error}. It is not lost: Up.")
+            return
+        if submitted.command is not None:
+            self._face.show_result(submitted.command, text)
+
+    # --- stopping ----------------------------------------------------------------------
+
+    def stop(self) -> bool:
+        """Esc. True when there was a run to stop."""
+        if self.conversation is None or not self.running:
+            return False
+        self.conversation.abort()
+        return True
+
+    # --- approvals ---------------------------------------------------------------------
+
+    def answer(self, request_id: str, decision: "Decision", reason: str = "") -> None:
+        if self.conversation and not self.conversation.answer(request_id, decision, reason):
+            self._face.flash("That call no longer waits for an answer.")
+
+    def ask_reason(self, request_id: str) -> None:
+        """r: the composer is lent for the reason."""
+
+        def save(text: str) -> bool:
+            self.answer(request_id, "deny", text.strip())
+            return True
+
+        self._face.composer.begin_errand(
+            Errand("why not?  Enter sends it, Esc back", save, lambda: None, name=request_id)
+        )
+
+    # --- the queue ---------------------------------------------------------------------
+
+    def recall(self) -> None:
+        """Alt+Up: edit the last queued message."""
+        if self.conversation is None:
+            if self.held:
+                self._face.composer.give_back(self.held.pop().text)
+                self._face.show_queue()
+            return
+        entries = [e for e in self.conversation.queue() if e.state != "taken"]
+        if entries:
+            self.edit(entries[-1].id)
+        else:
+            self._face.flash("Nothing is queued.")
+
+    def edit(self, item_id: str) -> None:
+        """The message comes into the composer and is locked until Enter or Esc."""
+        conversation = self.conversation
+        if conversation is None:
+            return
+        try:
+            text = conversation.queue_lock(item_id)
+        except ValueError as error:
+            self._face.flash(_sentence(error))
+            return
+
+        def save(new: str) -> bool:
+            try:
+                if new.strip():
+                    conversation.queue_edit(item_id, new)
+                else:
+                    conversation.queue_unlock(item_id)
+                    conversation.queue_remove(item_id)
+            except ValueError as error:
+                self._face.notice("warning", f"{_sentence(error)} Your text is in the history: Up.")
+                self._face.composer.past.add(new)
+            return True
+
+        def leave() -> None:
+            try:
+                conversation.queue_unlock(item_id)
+            except ValueError as error:
+                self._face.flash(_sentence(error))
+
+        self._face.composer.begin_errand(
+            Errand("queued message  Enter saves, Esc leaves it as it was", save, leave,
+                   name=item_id),
+            text,
+        )  # fmt: skip
+
+    def act_on_queue(self, action: "QueueAction") -> None:
+        """A key in the queue view."""
+        conversation, item_id = self.conversation, action.item_id
+        if action.name == "back" or conversation is None or item_id is None:
+            self._face.composer_focus()
+            return
+        try:
+            match action.name:
+                case "edit":
+                    self.edit(item_id)
+                case "withdraw":
+                    conversation.queue_remove(item_id)
+                case "promote":
+                    conversation.queue_promote(item_id)
+                case "demote":
+                    conversation.queue_demote(item_id)
+                case "move_up" | "move_down":
+                    self._move(item_id, -1 if action.name == "move_up" else 1)
+                case "send_now":
+                    if not conversation.send_now():
+                        self._face.flash("Nothing runs: Enter on an empty line sends it.")
+                case "pause":
+                    self._toggle_pause()
+        except ValueError as error:
+            self._face.flash(_sentence(error))
+
+    def _move(self, item_id: str, step: int) -> None:
+        assert self.conversation is not None
+        entries = self.conversation.queue()
+        kind = next((e.kind for e in entries if e.id == item_id), None)
+        ids = [e.id for e in entries if e.kind == kind]
+        if item_id in ids:
+            self.conversation.queue_move(item_id, max(0, ids.index(item_id) + step))
+
+    def _toggle_pause(self) -> None:
+        assert self.conversation is not None
+        if self.paused:
+            self.conversation.queue_resume()
+        else:
+            self.conversation.queue_pause()
+
+    paused = False
+    """Whether the queue is paused, as the last queue_changed said."""
+
+
+def _sentence(error: Exception) -> str:
+    text = str(error).strip() or type(error).__name__
+    return text[0].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")

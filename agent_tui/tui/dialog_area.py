@@ -1,0 +1,64 @@
+"""Where questions stand, one at a time, the oldest first."""
+
+from textual.containers import Vertical
+
+from agent_tui.tui.screens.approval import ApprovalDialog
+from agent_tui.tui.screens.inline import InlineDialog
+
+
+class DialogArea(Vertical):
+    """Holds every question that waits; only the first is mounted."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self._waiting: list[InlineDialog] = []
+
+    def on_mount(self) -> None:
+        self.display = False
+
+    @property
+    def current(self) -> InlineDialog | None:
+        return self._waiting[0] if self._waiting else None
+
+    async def add(self, dialog: InlineDialog) -> None:
+        self._waiting.append(dialog)
+        if len(self._waiting) == 1:
+            await self._show_first(keep_focus=False)
+        self._count()
+
+    async def close(self, dialog: InlineDialog) -> bool:
+        """Take a question away; True when it had the focus and none follows to inherit it."""
+        if dialog not in self._waiting:
+            return False
+        was_first, had_focus = self._waiting[0] is dialog, dialog.has_focus
+        self._waiting.remove(dialog)
+        if dialog.is_mounted:
+            await dialog.remove()
+        if was_first:
+            await self._show_first(keep_focus=had_focus)
+        self._count()
+        return had_focus and not self._waiting
+
+    async def clear(self) -> None:
+        for dialog in list(self._waiting):
+            await self.close(dialog)
+
+    def approval(self, request_id: str) -> ApprovalDialog | None:
+        for dialog in self._waiting:
+            if isinstance(dialog, ApprovalDialog) and dialog.request.request_id == request_id:
+                return dialog
+        return None
+
+    async def _show_first(self, *, keep_focus: bool) -> None:
+        first = self.current
+        self.display = first is not None
+        if first is None:
+            return
+        await self.mount(first)
+        first.begin_grace()
+        if keep_focus:
+            first.focus()
+
+    def _count(self) -> None:
+        if self.current is not None:
+            self.current.waiting = len(self._waiting)

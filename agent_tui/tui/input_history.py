@@ -1,0 +1,68 @@
+"""What was sent before: Up and Down walk through it, Ctrl+R searches it.
+
+Slash commands that could carry a secret are kept without their arguments.
+"""
+
+MAX_ENTRIES = 500
+_SECRET_COMMANDS = ("/login",)
+
+
+class InputHistory:
+    """Newest last. While walking, the draft that was being written is the entry past the end."""
+
+    def __init__(self) -> None:
+        self._entries: list[str] = []
+        self._place: int | None = None
+        self._draft = ""
+
+    @property
+    def entries(self) -> list[str]:
+        return list(self._entries)
+
+    def add(self, text: str) -> None:
+        """Remember `text`; an empty one or the same as the last is not kept. Ends a walk."""
+        self._place = None
+        head = text.strip().split(maxsplit=1)[0] if text.strip() else ""
+        if head in _SECRET_COMMANDS:
+            text = head
+        if not text.strip() or (self._entries and self._entries[-1] == text):
+            return
+        self._entries.append(text)
+        del self._entries[:-MAX_ENTRIES]
+
+    def previous(self, draft: str) -> str | None:
+        """The entry before; None at the oldest. `draft` is kept when a walk begins."""
+        if self._place is None:
+            if not self._entries:
+                return None
+            self._draft, self._place = draft, len(self._entries)
+        if self._place == 0:
+            return None
+        self._place -= 1
+        return self._entries[self._place]
+
+    def next(self) -> str | None:
+        """The entry after, at the end the kept draft; None when no walk is on."""
+        if self._place is None:
+            return None
+        self._place += 1
+        if self._place >= len(self._entries):
+            self._place = None
+            return self._draft
+        return self._entries[self._place]
+
+    def leave(self) -> None:
+        """Typing ends the walk: what is on the line now is the draft."""
+        self._place = None
+
+    def search(self, query: str, limit: int = 50) -> list[str]:
+        """Distinct entries that hold every word of `query` (any case), newest first."""
+        words = query.lower().split()
+        found: dict[str, None] = {}
+        for entry in reversed(self._entries):
+            low = entry.lower()
+            if all(word in low for word in words):
+                found.setdefault(entry)
+                if len(found) == limit:
+                    break
+        return list(found)

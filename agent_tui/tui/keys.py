@@ -1,0 +1,161 @@
+"""Every key of the screen in one table: bindings, the status line's hints and the help page.
+
+A key is rebound by its id (setting `keys`, Textual's keymap); hints and help follow.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from textual.binding import Binding
+
+Where = Literal["composer", "screen", "queue", "dialog"]
+HintState = Literal["idle", "draft", "running", "stopping", "paused", "queue", "dialog", "errand"]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key: its id (the name to rebind it by), Textual's names, the action and its words.
+
+    hints: the word the status line shows for it, by state; no entry, no hint.
+    """
+
+    id: str
+    keys: str
+    action: str
+    where: Where
+    help: str
+    hints: Mapping[HintState, str] | None = None
+    priority: bool = False
+
+
+KEYS: tuple[Key, ...] = (
+    Key("send", "enter", "send", "composer",
+        "Send; while the agent runs: steer it. On an empty line: resume a paused queue",
+        {"idle": "send", "draft": "send", "running": "steer", "paused": "resume",
+         "errand": "save"}, True),
+    Key("follow_up", "tab", "follow_up", "composer",
+        "While the agent runs: queue a follow-up. With a list open: complete",
+        {"running": "follow-up"}, True),
+    Key("follow_up_alt", "alt+enter", "follow_up", "composer",
+        "Queue a follow-up, where the terminal reports this key", None, True),
+    Key("newline", "ctrl+j,shift+enter", "newline", "composer",
+        "New line (Shift+Enter where the terminal reports it)", {"draft": "new line"}, True),
+    Key("stop", "escape", "stop", "composer",
+        "Close a list or a panel; else stop the turn and pause the queue",
+        {"running": "stop", "errand": "cancel"}, True),
+    Key("interrupt", "ctrl+c", "interrupt", "screen",
+        "Running: stop. Idle: clear the draft (Up brings it back). Twice on an empty line: quit",
+        {"stopping": "twice: leave now"}, True),
+    Key("leave", "ctrl+d", "leave", "composer",
+        "On an empty line: quit. Else delete to the right", None, True),
+    Key("history_previous", "up", "history_previous", "composer",
+        "On the first line: the message before"),
+    Key("history_next", "down", "history_next", "composer",
+        "On the last line: the message after"),
+    Key("history_search", "ctrl+r", "history_search", "composer",
+        "Search what you sent before", None, True),
+    Key("editor", "ctrl+g", "editor", "composer",
+        "Write in $VISUAL or $EDITOR; the agent goes on meanwhile", None, True),
+    Key("recall", "alt+up", "recall", "composer",
+        "Edit the last queued message", {"paused": "edit queued"}, True),
+    Key("queue", "f3,alt+q", "focus_queue", "screen",
+        "Go to the queue (again: back)", None, True),
+    Key("dialog", "f4", "focus_dialog", "screen",
+        "Answer a question in its box (again: back)", {"dialog": "answer"}, True),
+    Key("panel", "f2,ctrl+b", "toggle_panel", "screen",
+        "Show or hide the side panel", {"idle": "panel"}, True),
+    Key("panel_next", "f6", "next_panel", "screen", "The side panel's next tab", None, True),
+    Key("fold_tools", "ctrl+o", "toggle_tools", "screen", "Fold or open tool output", None, True),
+    Key("fold_thinking", "ctrl+t", "toggle_thinking", "screen",
+        "Fold or open thinking", None, True),
+    Key("page_up", "pageup", "page_up", "screen", "Scroll the transcript up", None, True),
+    Key("page_down", "pagedown", "page_down", "screen", "Scroll it down", None, True),
+    Key("top", "ctrl+home", "scroll_top", "screen", "To the transcript's start", None, True),
+    Key("end", "ctrl+end", "scroll_bottom", "screen",
+        "To its end; follow what streams", None, True),
+    Key("suspend", "ctrl+z", "suspend_process", "screen",
+        "Suspend; fg brings it back", None, True),
+    Key("copy", "ctrl+shift+c,super+c", "copy_selection", "screen",
+        "Copy what is selected", None, True),
+    Key("help", "f1", "help", "screen", "This page",
+        {"idle": "help", "draft": "help", "running": "help", "stopping": "help"}, True),
+    Key("queue_up", "up", "up", "queue", "Select"),
+    Key("queue_down", "down", "down", "queue", "Select"),
+    Key("queue_edit", "enter,e", "edit", "queue", "Edit the message", {"queue": "edit"}),
+    Key("queue_withdraw", "d,delete,backspace", "withdraw", "queue",
+        "Withdraw it", {"queue": "withdraw"}),
+    Key("queue_promote", "p", "promote", "queue",
+        "Make a follow-up steer", {"queue": "steer"}),
+    Key("queue_demote", "m", "demote", "queue",
+        "Make it a follow-up", {"queue": "follow-up"}),
+    Key("queue_move_up", "shift+up,K", "move_up", "queue", "Move it up"),
+    Key("queue_move_down", "shift+down,J", "move_down", "queue", "Move it down"),
+    Key("queue_send_now", "s", "send_now", "queue",
+        "Send steering now: calls that have not started are skipped", {"queue": "send now"}),
+    Key("queue_pause", "space", "pause", "queue",
+        "Pause or resume the queue", {"queue": "pause"}),
+    Key("queue_back", "escape,f3,alt+q", "back", "queue",
+        "Back to the composer", {"queue": "back"}),
+)  # fmt: skip
+
+_NAMES = {
+    "enter": "Enter", "tab": "Tab", "escape": "Esc", "space": "Space", "up": "Up",
+    "down": "Down", "pageup": "PgUp", "pagedown": "PgDn", "home": "Home", "end": "End",
+    "delete": "Del", "backspace": "Backspace", "ctrl": "Ctrl", "alt": "Alt",
+    "shift": "Shift", "super": "Super",
+}  # fmt: skip
+
+
+def key_name(key: str) -> str:
+    """Textual's name as people write it: "ctrl+j" → "Ctrl+J", "d" → "d"."""
+    parts = key.split("+")
+    return "+".join(
+        _NAMES.get(part) or (part.upper() if len(parts) > 1 or _is_function(part) else part)
+        for part in parts
+    )
+
+
+def _is_function(part: str) -> bool:
+    return part[:1] == "f" and part[1:].isdigit()
+
+
+def bindings(where: Where) -> list[Binding]:
+    """The Textual bindings of one place, each with its id so that a keymap can change it."""
+    return [
+        Binding(k.keys, k.action, k.help, show=False, priority=k.priority, id=k.id)
+        for k in KEYS
+        if k.where == where
+    ]
+
+
+class KeyTable:
+    """The keys in force: the table above with a user's changes ({id: keys})."""
+
+    def __init__(self, changes: Mapping[str, str] | None = None) -> None:
+        known = {k.id for k in KEYS}
+        self.unknown = [name for name in (changes or {}) if name not in known]
+        self.changes = {n: keys for n, keys in (changes or {}).items() if n in known}
+
+    def keys_of(self, key: Key) -> list[str]:
+        return [part.strip() for part in self.changes.get(key.id, key.keys).split(",")]
+
+    def first(self, id: str) -> str:
+        """The first key of this id, as people write it."""
+        return next(key_name(self.keys_of(k)[0]) for k in KEYS if k.id == id)
+
+    def hints(self, state: HintState) -> list[tuple[str, str]]:
+        """(key, word) pairs of a state, most useful first."""
+        return [
+            (key_name(self.keys_of(k)[0]), k.hints[state])
+            for k in KEYS
+            if k.hints and state in k.hints
+        ]
+
+    def help_rows(self, where: Where) -> list[tuple[str, str]]:
+        """(keys, what they do) of one place, for the help page."""
+        return [
+            (" ".join(key_name(part) for part in self.keys_of(k)), k.help)
+            for k in KEYS
+            if k.where == where
+        ]

@@ -1,0 +1,67 @@
+"""Every way out: close the conversation within a bound, then end; by force if that hangs."""
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from agent_tui.tui.terminal_restore import ExitLadder
+
+if TYPE_CHECKING:
+    from agent_tui.tui.app import AgentTuiApp
+
+log = logging.getLogger(__name__)
+
+CLOSE_WITHIN_S = 3.5
+
+
+class Leaving:
+    """ladder: the watchdog that forces the end (none in tests, where nothing may be killed)."""
+
+    def __init__(self, app: "AgentTuiApp", ladder: ExitLadder | None) -> None:
+        self._app, self._ladder = app, ladder
+        self.code: int | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def bind(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def begin(self, code: int) -> None:
+        """On the event loop. A second call forces the end where there is a ladder."""
+        if self.code is not None:
+            if self._ladder is not None:
+                self._ladder.force(self.code or code)
+            return
+        self.code = code
+        if self._ladder is not None:
+            self._ladder.begin(code)
+        self._app.flash("leaving")
+        self._app.run_worker(self._close(code), name="leaving", exit_on_error=False)
+
+    def begin_from_signal(self, code: int) -> None:
+        """In a signal handler: also right when the loop hangs or has not begun."""
+        if self._ladder is not None:
+            self._ladder.begin(code)
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._after_signal, code)
+
+    def _after_signal(self, code: int) -> None:
+        if self.code is None:
+            self.code = code
+            self._app.run_worker(self._close(code), name="leaving", exit_on_error=False)
+
+    def crashed(self) -> None:
+        """The screen is about to go; what remains must not hang."""
+        if self._ladder is not None and not self._ladder.begun:
+            self._ladder.begin(1)
+
+    async def _close(self, code: int) -> None:
+        conversation = self._app.desk.conversation
+        if conversation is not None:
+            try:
+                async with asyncio.timeout(CLOSE_WITHIN_S):
+                    await conversation.close()
+            except TimeoutError:
+                log.error("the conversation did not close within %s s", CLOSE_WITHIN_S)
+            except Exception:
+                log.exception("the conversation did not close well")
+        self._app.exit(code, return_code=code)

@@ -1,0 +1,96 @@
+"""The Textual messages of the screen: small, whole things; deltas never travel this way."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from textual.message import Message
+
+from agent_tui.agent.events import AgentEvent
+from agent_tui.conversation.events import ConversationEvent
+
+
+@dataclass
+class EventArrived(Message):
+    """A whole event of the conversation (everything but deltas and tool output)."""
+
+    event: AgentEvent | ConversationEvent
+
+
+class PanelsChanged(Message):
+    """Something that streams changed what the panels show; at most one is under way."""
+
+
+@dataclass
+class SendRequested(Message):
+    """Enter: send when idle, steer while running, resume when empty."""
+
+    text: str
+
+
+@dataclass
+class FollowUpRequested(Message):
+    """Tab or Alt+Enter while running."""
+
+    text: str
+
+
+class StopRequested(Message):
+    """Esc with nothing left to close."""
+
+
+class LeaveRequested(Message):
+    """Ctrl+D on an empty draft."""
+
+
+class RecallRequested(Message):
+    """Alt+Up: edit the last queued message."""
+
+
+class EditorRequested(Message):
+    """Ctrl+G: write the draft in an editor."""
+
+
+@dataclass
+class DraftChanged(Message):
+    """empty: whether nothing is typed; the status line's hints follow it."""
+
+    empty: bool
+
+
+@dataclass
+class QueueAction(Message):
+    """A key pressed on a queue item. name: edit, withdraw, promote, demote, move_up,
+    move_down, send_now, pause, back."""
+
+    name: str
+    item_id: str | None
+
+
+@dataclass
+class PermissionAnswered(Message):
+    """decision: allow, allow_always, deny, or reason (deny, but ask for the reason first)."""
+
+    request_id: str
+    decision: Literal["allow", "allow_always", "deny", "reason"]
+
+
+class DialogLeft(Message):
+    """A focused dialog gives the keys back. character: what was typed, for the composer."""
+
+    def __init__(self, character: str = "") -> None:
+        super().__init__()
+        self.character = character
+
+
+@dataclass
+class Flash(Message):
+    """A short sentence of our own for the status line."""
+
+    text: str
+
+
+@dataclass
+class ReadAll(Message):
+    """Show a text that is too long for its box in the editor."""
+
+    text: str

@@ -1,0 +1,106 @@
+"""Opener: gets the conversation from the starter and puts it on the screen."""
+
+import asyncio
+import importlib
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from agent_tui.tui.asking import ScreenAsker
+from agent_tui.tui.presenter import Presenter
+
+if TYPE_CHECKING:
+    from agent_tui.conversation.conversation import Conversation
+    from agent_tui.tui.app import AgentTuiApp
+
+log = logging.getLogger(__name__)
+
+DEMO = "demo: scripted replies, no model"
+WELCOME = """\
+No key found and no model server on this machine. This is the demo: the replies are scripted,
+everything else is real: streaming, tools, steering, programs, MCP.
+
+- `/login` enter a key
+- `/help` every key and command
+
+Try: `list the files` · ``run `ls` `` · `count the lines of code with a program` ·
+`write a long answer`
+"""
+
+Starter = Callable[[ScreenAsker], Awaitable["Conversation"]]
+
+
+class Opener:
+    """banner: shown before an empty conversation; "" shows the demo's welcome in the demo."""
+
+    def __init__(self, app: "AgentTuiApp", starter: Starter, banner: str) -> None:
+        self._app, self._starter, self._banner = app, starter, banner
+        self._unsubscribe: Callable[[], None] | None = None
+        self._under_way = False
+
+    def open(self) -> None:
+        """Ask the starter for a conversation, in the background; once at a time."""
+        if not self._under_way:
+            self._under_way = True
+            self._app.run_worker(self._open(), name="opening", exit_on_error=False)
+
+    async def _open(self) -> None:
+        self._app.view.read_folder()
+        try:
+            conversation = await self._starter(self._app.asker)
+        except Exception as error:
+            log.exception("no conversation could be opened")
+            self._app.notice("error", f"{error or type(error).__name__}")
+            self._app.flash("Enter tries again")
+            self._app.desk.give_back_held()
+        else:
+            await self._attach(conversation)
+        finally:
+            self._under_way = False
+
+    async def _attach(self, conversation: "Conversation") -> None:
+        """Show this conversation; what was typed meanwhile goes to it."""
+        app = self._app
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+        app.presenter = Presenter(app.clock)
+        state = conversation.state()
+        status = app.presenter.status
+        status.status, status.model = conversation.status, conversation.model
+        status.thinking = conversation.thinking
+        status.cost = (state.get("usage") or {}).get("cost", 0.0)
+        demo = bool((state.get("endpoint") or {}).get("demo"))
+        app.view.demo(DEMO if demo else "")
+        messages = conversation.messages
+        if messages:
+            app.transcript.load(messages)
+        elif self._banner or demo:
+            app.transcript.add_markdown(self._banner or WELCOME)
+        for message in messages:
+            if isinstance(text := getattr(message, "text", None), str) and message.role == "user":
+                app.composer.past.add(text)
+        app.composer.commands = lambda: [(c.name, c.usage, c.help) for c in conversation.commands()]
+        self._unsubscribe = conversation.subscribe(app.router.receive)
+        await app.desk.attach(conversation)
+        app.view.panels()
+        app.view.status()
+        app.view.hints()
+
+    def log_in(self) -> None:
+        """/login: ask for a key, unseen; then begin a new conversation with it."""
+        self._app.run_worker(self._log_in(), group="login", exclusive=True, exit_on_error=False)
+
+    async def _log_in(self) -> None:
+        app = self._app
+        opening = await asyncio.to_thread(importlib.import_module, "agent_tui.conversation.opening")
+        if not await opening.log_in(app.asker):
+            return
+        before = app.desk.conversation
+        if before is None or app.desk.running:
+            app.notice("info", "The key is stored; it is used from the next start on.")
+            return
+        app.desk.conversation = None
+        app.transcript.clear()
+        await before.close()
+        app.notice("info", "The key is stored. This is a new conversation, with that key.")
+        await self._open()

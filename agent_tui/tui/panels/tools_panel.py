@@ -1,0 +1,113 @@
+"""The tools timeline: what runs, for how long, what is done; a program's calls below it.
+
+Drawn line by line (Line API): only the lines in view cost anything.
+"""
+
+from typing import ClassVar
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from agent_tui.tui.glyphs import UNICODE, Glyphs
+from agent_tui.tui.lines import count, duration, fit
+from agent_tui.tui.presenter import ToolRow, ToolsState
+
+_Line = list[tuple[str, str]]
+"""Pieces of a line: (component class, safe text)."""
+
+
+class ToolsPanel(ScrollView, can_focus=False):
+    """show() draws a state; it follows the end unless the user has scrolled up."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "tools--text", "tools--muted", "tools--running", "tools--done", "tools--failed",
+        "tools--stopped",
+    }  # fmt: skip
+
+    def __init__(self, glyphs: Glyphs = UNICODE, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.glyphs = glyphs
+        self._state = ToolsState()
+        self._now = 0.0
+        self._rows: list[tuple[ToolRow | None, bool]] = []
+
+    def show(self, state: ToolsState, now: float) -> None:
+        """now: the clock of row.started."""
+        self._state, self._now = state, now
+        at_end = self.scroll_offset.y >= self.max_scroll_y
+        rows: list[tuple[ToolRow | None, bool]] = [(None, False)] if state.dropped else []
+        for row in state.ordered():
+            rows.append((row, False))
+            if row.state == "running" and row.tail:
+                rows.append((row, True))
+        self._rows = rows
+        self.virtual_size = Size(self.size.width, len(rows))
+        if at_end:
+            self.scroll_end(animate=False, immediate=True)
+        self.refresh()
+
+    def on_resize(self) -> None:
+        self.virtual_size = Size(self.size.width, len(self._rows))
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        at = y + self.scroll_offset.y
+        if not self._rows and y == 0:
+            pieces: _Line = [("tools--muted", " no tool calls yet")]
+        elif at >= len(self._rows):
+            pieces = []
+        else:
+            pieces = self._line(*self._rows[at], width)
+        base = self.rich_style
+        segments = [Segment(text, base + self._style(name)) for name, text in pieces]
+        return Strip(segments).adjust_cell_length(width, base)
+
+    def _style(self, name: str) -> Style:
+        return self.get_component_rich_style(name, partial=True)
+
+    def _line(self, row: ToolRow | None, is_tail: bool, width: int) -> _Line:
+        if row is None:
+            return [("tools--muted", f" {count(self._state.dropped, 'earlier call')}")]
+        indent = " " + "  " * row.depth
+        if is_tail:
+            lines = f"{count(row.lines, 'line')}  " if row.lines > 1 else ""
+            return [("tools--muted", fit(f"{indent}  {lines}{row.tail}", width - 1))]
+        glyph, style = self._glyph(row)
+        time = self._time(row)
+        name = fit(row.name, max(6, width // 3))
+        wide = max(9, cell_len(name))
+        head = f"{name}{' ' * (wide - cell_len(name))} "
+        room = width - cell_len(indent) - cell_len(glyph) - 1 - wide - 1 - cell_len(time) - 3
+        argument = fit(row.argument, room)
+        fill = " " * max(1, room - cell_len(argument) + 2)
+        return [
+            (style, f"{indent}{glyph} "),
+            ("tools--text", head),
+            ("tools--muted", argument + fill),
+            (style if row.state == "running" else "tools--muted", time),
+        ]
+
+    def _glyph(self, row: ToolRow) -> tuple[str, str]:
+        glyphs = self.glyphs
+        running = glyphs.program if row.program else glyphs.running
+        return {
+            "arguments": (running, "tools--running"),
+            "waiting": (glyphs.info, "tools--muted"),
+            "running": (running, "tools--running"),
+            "done": (glyphs.done, "tools--done"),
+            "failed": (glyphs.failed, "tools--failed"),
+            "stopped": (glyphs.stopped, "tools--stopped"),
+        }[row.state]
+
+    def _time(self, row: ToolRow) -> str:
+        if row.state == "arguments":
+            return "arguments" + self.glyphs.ellipsis
+        if row.state == "waiting":
+            return "next"
+        if row.state == "running" and row.started is not None:
+            return duration(self._now - row.started, running=True)
+        return duration(row.seconds) if row.seconds is not None else ""

@@ -1,0 +1,402 @@
+"""Turns events into what the panels and the status line show. Plain data, no Textual.
+
+`apply` takes every event and says whether something visible may have changed. The cost of a
+delta does not grow with what came before.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from agent_tui.agent.events import (
+    AgentEvent,
+    OpaqueEvent,
+    StreamEvent,
+    ToolCallEndEvent,
+    ToolCallStartEvent,
+    UsageEvent,
+)
+from agent_tui.conversation.events import ConversationEvent
+from agent_tui.tui.lines import one_line
+
+RowState = Literal["arguments", "waiting", "running", "done", "failed", "stopped"]
+MAX_ROWS = 300
+"""Rows kept in the timeline; older ones are counted only (the transcript has them all)."""
+CHARS_PER_TOKEN = 4.0
+"""A rough measure for the live rate; the real count replaces it when the server sends it."""
+RATE_WINDOW_S = 3.0
+_TELLING = ("command", "path", "pattern", "query", "url", "file", "name", "sql", "code")
+
+
+def short_argument(arguments: dict[str, Any], limit: int = 120) -> str:
+    """The argument that says most, as one safe line: a command, a path, else the first value."""
+    for name in _TELLING:
+        if isinstance(arguments.get(name), str):
+            return one_line(arguments[name], limit)
+    for name, value in arguments.items():
+        if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+            return one_line(f"{name}={value}", limit)
+    return ""
+
+
+def parse_time(text: str | None) -> float | None:
+    """ISO 8601 as the API sends it → seconds since 1970; None when it is no time."""
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+@dataclass(slots=True)
+class ToolRow:
+    """One line of the tools timeline. depth 1: called by the program in the row above it.
+
+    started: clock seconds, None before it runs. seconds: how long it took, once it ended.
+    tail: the last line of its live output; lines: how many came so far.
+    """
+
+    id: str
+    name: str
+    argument: str = ""
+    state: RowState = "arguments"
+    started: float | None = None
+    seconds: float | None = None
+    tail: str = ""
+    lines: int = 0
+    parent: str | None = None
+    program: bool = False
+
+    @property
+    def depth(self) -> int:
+        return 1 if self.parent else 0
+
+
+class ToolsState:
+    """The timeline: rows in order, a program's calls right below it."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self.rows: dict[str, ToolRow] = {}
+        self.dropped = 0
+        self._programs = 0
+
+    @property
+    def running(self) -> list[ToolRow]:
+        return [r for r in self.rows.values() if r.state == "running"]
+
+    @property
+    def active(self) -> bool:
+        """True while a row's elapsed time moves."""
+        return any(r.state == "running" for r in self.rows.values())
+
+    def ordered(self) -> list[ToolRow]:
+        """Rows as shown: in order of arrival, children below their program."""
+        children: dict[str, list[ToolRow]] = {}
+        for row in self.rows.values():
+            if row.parent in self.rows:
+                children.setdefault(row.parent or "", []).append(row)
+        shown: list[ToolRow] = []
+        for row in self.rows.values():
+            if row.parent not in self.rows:
+                shown.append(row)
+                shown.extend(children.get(row.id, ()))
+        return shown
+
+    def call_begins(self, call_id: str, name: str, caller: dict[str, Any] | None) -> None:
+        if call_id in self.rows:
+            return
+        parent = str(caller.get("tool_id") or "") if _by_program(caller) else ""
+        self._add(ToolRow(call_id, one_line(name, 60), parent=parent or None))
+
+    def call_complete(self, call_id: str, arguments: dict[str, Any]) -> None:
+        if (row := self.rows.get(call_id)) is not None and row.state == "arguments":
+            row.state = "waiting"
+            row.argument = short_argument(arguments)
+
+    def program_begins(self, call_id: str) -> None:
+        if call_id not in self.rows:
+            self._programs += 1
+            self._add(
+                ToolRow(call_id, f"program {self._programs}", state="running",
+                        started=self._clock(), program=True)
+            )  # fmt: skip
+
+    def program_ends(self, call_id: str, *, failed: bool) -> None:
+        if (row := self.rows.get(call_id)) is not None:
+            self._end(row, "failed" if failed else "done")
+
+    def starts(self, call_id: str, name: str, arguments: dict[str, Any], caller: Any) -> None:
+        self.call_begins(call_id, name, caller)
+        row = self.rows[call_id]
+        row.state, row.started = "running", self._clock()
+        row.argument = short_argument(arguments) or row.argument
+
+    def output(self, call_id: str, partial: Any) -> None:
+        """A piece of live output: only its last line is kept."""
+        row = self.rows.get(call_id)
+        if row is None or not isinstance(partial, str):
+            return
+        text = partial[-4000:].rstrip("\r\n")
+        cut = max(text.rfind("\n"), text.rfind("\r"))
+        row.tail = one_line(text[cut + 1 :], 200) or row.tail
+        row.lines += partial.count("\n")
+
+    def ends(self, call_id: str, is_error: bool, duration_ms: int, stopped: bool) -> None:
+        row = self.rows.get(call_id)
+        if row is None:
+            return
+        self._end(row, "stopped" if stopped else "failed" if is_error else "done")
+        row.seconds = duration_ms / 1000
+
+    def run_over(self) -> None:
+        """Whatever has not ended by now will not."""
+        for row in self.rows.values():
+            if row.state in ("arguments", "waiting", "running"):
+                self._end(row, "stopped")
+
+    def clear(self) -> None:
+        self.rows.clear()
+        self.dropped = self._programs = 0
+
+    def _end(self, row: ToolRow, state: RowState) -> None:
+        if row.seconds is None and row.started is not None:
+            row.seconds = self._clock() - row.started
+        row.state, row.tail = state, ""
+
+    def _add(self, row: ToolRow) -> None:
+        self.rows[row.id] = row
+        if len(self.rows) > MAX_ROWS:
+            oldest = next(iter(self.rows))
+            del self.rows[oldest]
+            self.dropped += 1
+
+
+def _by_program(caller: dict[str, Any] | None) -> bool:
+    return caller is not None and caller.get("type", "direct") != "direct"
+
+
+@dataclass(slots=True)
+class ContainerState:
+    """The code-execution container; id "" means there was none yet. expires: epoch seconds."""
+
+    id: str = ""
+    state: str = ""
+    expires: float | None = None
+    pending: int = 0
+    location: str = ""
+    reused: int = 0
+    programs: int = 0
+    last_output: str = ""
+    files: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+    def seconds_left(self, now: float) -> float | None:
+        """Until it expires; None when unknown, 0 when it has."""
+        if self.expires is None:
+            return None
+        return max(0.0, self.expires - now)
+
+
+class Rate:
+    """Tokens a second over the last seconds of the stream under way."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._marks: list[tuple[float, int]] = []
+        self._chars = 0
+        self._began: float | None = None
+
+    def begin(self) -> None:
+        self._marks, self._chars, self._began = [], 0, None
+
+    def add(self, chars: int) -> None:
+        now = self._clock()
+        if self._began is None:
+            self._began = now
+        self._chars += chars
+        # At most ten marks a second, so a burst of deltas costs no list growth.
+        if not self._marks or now - self._marks[-1][0] >= 0.1:
+            self._marks.append((now, self._chars))
+            if len(self._marks) > RATE_WINDOW_S * 12:
+                del self._marks[0]
+
+    def tokens_per_second(self) -> float | None:
+        """None until half a second of stream has been seen."""
+        now = self._clock()
+        marks = [m for m in self._marks if now - m[0] <= RATE_WINDOW_S]
+        if not marks or now - marks[0][0] < 0.5:
+            return None
+        return (self._chars - marks[0][1]) / CHARS_PER_TOKEN / (now - marks[0][0])
+
+
+@dataclass(slots=True)
+class StatusState:
+    status: str = "starting"
+    model: str = ""
+    thinking: str = ""
+    cost: float | None = 0.0
+    context_tokens: int | None = None
+    context_window: int | None = None
+    rate: float | None = None
+
+    @property
+    def context_percent(self) -> int | None:
+        if not self.context_tokens or not self.context_window:
+            return None
+        return round(100 * self.context_tokens / self.context_window)
+
+
+@dataclass(slots=True)
+class RetryState:
+    """A failed request waits; until: clock seconds of the next try. attempt 0: none waits."""
+
+    attempt: int = 0
+    until: float = 0.0
+    reason: str = ""
+
+
+class Presenter:
+    """All the states; one per conversation on screen."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self.tools = ToolsState(clock)
+        self.container = ContainerState()
+        self.status = StatusState()
+        self.retry = RetryState()
+        self.rate = Rate(clock)
+
+    @property
+    def moving(self) -> bool:
+        """True while something shown changes with time alone: then the screen ticks."""
+        return (
+            self.tools.active
+            or self.status.status in ("waiting", "streaming", "stopping")
+            or self.retry.attempt > 0
+            or (self.container.expires is not None and self.container.state != "expired")
+        )
+
+    def stream(self, event: StreamEvent) -> bool:
+        """One StreamEvent of the message under way; True when a panel has to be drawn anew."""
+        self._over_retry()
+        match event.type:
+            case "text_delta" | "thinking_delta":
+                self.rate.add(len(event.delta))
+                return False
+            case "toolcall_delta":
+                self.rate.add(len(event.delta))
+                return False
+            case "toolcall_start" | "toolcall_end":
+                return self._call(event)
+            case "opaque":
+                return self._opaque(event)
+            case "usage":
+                return self._usage(event)
+            case _:
+                return False
+
+    def _call(self, event: ToolCallStartEvent | ToolCallEndEvent) -> bool:
+        block = event.block
+        self.tools.call_begins(block.id, block.name, block.caller)
+        if event.type == "toolcall_end":
+            self.tools.call_complete(block.id, block.arguments)
+        return True
+
+    def _opaque(self, event: OpaqueEvent) -> bool:
+        if event.phase == "delta":
+            self.rate.add(len(event.delta))
+            return False
+        raw = event.block.raw if event.block is not None else {}
+        kind = str(raw.get("type") or "")
+        if kind == "server_tool_use" and "code_execution" in str(raw.get("name") or ""):
+            self.tools.program_begins(str(raw.get("id") or ""))
+            return True
+        if kind.endswith("code_execution_tool_result"):
+            content = raw.get("content")
+            content = content if isinstance(content, dict) else {}
+            failed = "error" in str(content.get("type") or "") or bool(content.get("return_code"))
+            self.tools.program_ends(str(raw.get("tool_use_id") or ""), failed=failed)
+            return True
+        return False
+
+    def _usage(self, event: UsageEvent) -> bool:
+        usage = event.usage
+        parts = (usage.input, usage.cache_read, usage.cache_write)
+        if any(part is not None for part in parts):
+            self.status.context_tokens = sum(part or 0 for part in parts) + (usage.output or 0)
+        return False
+
+    def apply(self, event: AgentEvent | ConversationEvent) -> bool:
+        """Any event; True when what is shown may have changed. Unknown kinds change nothing."""
+        match event.type:
+            case "message_update":
+                return self.stream(event.event)
+            case "message_start" if event.message.role == "assistant":
+                self.rate.begin()
+            case "tool_execution_start":
+                self.tools.starts(
+                    event.tool_call_id, event.tool_name, event.arguments, event.caller
+                )
+            case "tool_execution_update":
+                self.tools.output(event.tool_call_id, event.partial)
+            case "tool_execution_end":
+                self.tools.ends(
+                    event.tool_call_id, event.is_error, event.duration_ms, was_stopped(event.result)
+                )
+            case "agent_end":
+                self.tools.run_over()
+            case "status":
+                self._status_changed(event.status)
+            case "usage":
+                self.status.cost = event.cost
+                self.status.context_tokens = event.context_tokens
+                self.status.context_window = event.context_window
+            case "setting_changed":
+                if event.name in ("model", "thinking"):
+                    setattr(self.status, event.name, event.value)
+            case "container_changed":
+                self.container = ContainerState(
+                    event.id, event.state, parse_time(event.expires_at), event.pending,
+                    event.location, event.reused, event.programs, event.last_output, event.files,
+                )  # fmt: skip
+            case "retry":
+                self.retry = RetryState(
+                    event.attempt, self._clock() + event.wait_s, one_line(event.reason, 300)
+                )
+            case _:
+                return False
+        return True
+
+    def tick(self) -> None:
+        """Once a second while `moving`."""
+        self.status.rate = self.rate.tokens_per_second() if self._streaming else None
+
+    @property
+    def _streaming(self) -> bool:
+        return self.status.status == "streaming"
+
+    def _status_changed(self, status: str) -> None:
+        self.status.status = status
+        if status in ("ready", "streaming", "stopping"):
+            self._over_retry()
+        if status != "streaming":
+            self.status.rate = None
+
+    def _over_retry(self) -> None:
+        if self.retry.attempt:
+            self.retry = RetryState()
+
+
+def was_stopped(result: Any) -> bool:
+    """True for the result of a call that was stopped or skipped rather than failed."""
+    details = getattr(result, "details", None)
+    if isinstance(details, dict) and details.get("outcome") in ("aborted", "skipped", "stopped"):
+        return True
+    text = str(getattr(result, "text", ""))[:200].lower()
+    return bool(getattr(result, "is_error", False)) and any(
+        word in text for word in ("aborted", "stopped by the user", "skipped", "interrupted")
+    )

@@ -1,0 +1,37 @@
+"""One line while a failed request waits for its next try; Esc ends the wait."""
+
+import math
+
+from textual.content import Content
+
+from agent_tui.tui.glyphs import UNICODE, Glyphs
+from agent_tui.tui.lines import left_right
+from agent_tui.tui.plain import Drawn
+from agent_tui.tui.presenter import RetryState
+
+
+class RetryLine(Drawn):
+    """Hidden while nothing waits."""
+
+    def __init__(self, glyphs: Glyphs = UNICODE, *, id: str | None = None) -> None:
+        super().__init__(glyphs, id=id)
+        self._state = RetryState()
+        self._now = 0.0
+
+    def on_mount(self) -> None:
+        self.display = False
+
+    def show(self, state: RetryState, now: float) -> None:
+        """now: the same clock as state.until."""
+        self._state, self._now = state, now
+        self.display = state.attempt > 0
+        self.refresh()
+
+    def render(self) -> Content:
+        left_s = max(0, math.ceil(self._state.until - self._now))
+        when = f"again in {left_s} s" if left_s else "trying again"
+        left = Content.assemble(
+            (f" {self.glyphs.paused} ", "$waiting"), self._state.reason, (f" · {when}", "$waiting"),
+            (f" (try {self._state.attempt + 1})", "$muted"),
+        )  # fmt: skip
+        return left_right(left, Content.assemble("Esc", (" stop ", "$muted")), self.size.width)

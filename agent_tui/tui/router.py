@@ -1,0 +1,76 @@
+"""Where events go. The subscriber is synchronous and cheap: the transcript's frame buffer takes
+everything in order; deltas end there, whole things travel on as one Textual message each."""
+
+from typing import TYPE_CHECKING
+
+from agent_tui.tui import messages as m
+from agent_tui.tui.screens.approval import ApprovalDialog
+
+if TYPE_CHECKING:
+    from agent_tui.conversation.conversation import AnyEvent
+    from agent_tui.tui.app import AgentTuiApp
+
+
+class Router:
+    """receive() is what the conversation calls; handle() runs in the app's message loop."""
+
+    def __init__(self, app: "AgentTuiApp") -> None:
+        self._app = app
+        self._panels_under_way = False
+
+    def receive(self, event: "AnyEvent") -> None:
+        app = self._app
+        if not app.is_running:
+            return
+        app.transcript.apply(event)
+        changed = app.presenter.apply(event)
+        if event.type not in ("message_update", "tool_execution_update"):
+            app.post_message(m.EventArrived(event))
+        elif changed and not self._panels_under_way:
+            self._panels_under_way = True
+            app.post_message(m.PanelsChanged())
+
+    def panels_drawn(self) -> None:
+        self._panels_under_way = False
+
+    async def handle(self, event: "AnyEvent") -> None:
+        """Draw what the event changed; the presenter has taken it already, in order."""
+        app = self._app
+        match event.type:
+            case "queue_changed":
+                app.desk.paused = event.paused
+                app.view.queue()
+            case "permission_request":
+                await app.dialogs.add(ApprovalDialog(event, app.glyphs, clock=app.clock))
+                app.view.hints()
+            case "permission_resolved":
+                await self.close_approval(event.request_id)
+            case "tool_execution_start" | "tool_execution_end" | "container_changed":
+                app.view.panels()
+            case "retry":
+                app.view.retry()
+            case "status":
+                app.view.retry()
+                app.view.panels()
+                app.view.hints()
+            case "agent_end":
+                app.view.panels()
+                app.view.read_folder()
+            case "usage" | "setting_changed":
+                app.view.status()
+            case _:
+                pass
+        app.view.status()
+        app.view.keep_time()
+
+    async def close_approval(self, request_id: str) -> None:
+        """Answered, here or elsewhere, or withdrawn: its box goes, and so does a half-written
+        reason for it."""
+        app = self._app
+        errand = app.composer.errand
+        if errand is not None and errand.name == request_id:
+            app.composer.end_errand(left=True)
+        dialog = app.dialogs.approval(request_id)
+        if dialog is not None and await app.dialogs.close(dialog):
+            app.composer.focus()
+        app.view.hints()

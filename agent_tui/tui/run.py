@@ -1,0 +1,45 @@
+"""run_app: runs the screen and gives the exit code; the terminal is put back on every way out."""
+
+import logging
+import sys
+from typing import TYPE_CHECKING, Any
+
+from agent_tui.tui.terminal_restore import ExitLadder, TerminalState, signals_handled
+
+if TYPE_CHECKING:
+    from agent_tui.tui.app import Starter
+
+log = logging.getLogger(__name__)
+
+
+def run_app(*, settings: Any, starter: "Starter", first_prompt: str = "", banner: str = "") -> int:
+    """Exit codes: 0 the user left, 1 an unexpected error (the log is named), 129, 130, 143 by
+    signal. Returns, or ends the process by force where leaving does not settle."""
+    from agent_tui.tui.app import AgentTuiApp
+    from agent_tui.tui.terminal_input import mend_terminal_input
+
+    mend_terminal_input()
+    terminal = TerminalState()
+    ladder = ExitLadder(terminal)
+    app = AgentTuiApp(
+        settings=settings, starter=starter, first_prompt=first_prompt, banner=banner, ladder=ladder
+    )
+    try:
+        with signals_handled(app.leaving.begin_from_signal):
+            app.run()
+    except KeyboardInterrupt:
+        terminal.restore()
+        return 130
+    except Exception:
+        # Textual restores and reports what happens while it runs; this is before or after it.
+        log.exception("the screen could not run")
+        terminal.restore()
+        from agent_tui.tui.crash import crash_line
+
+        print(crash_line(), file=sys.stderr)  # noqa: T201 - the screen is gone
+        return 1
+    finally:
+        ladder.done()
+    if app.leaving.code is not None:
+        return app.leaving.code
+    return app.return_code or 0

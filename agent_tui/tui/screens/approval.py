@@ -1,0 +1,105 @@
+"""The approval of one call: what exactly will run, who asks, and the answers."""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any, Literal
+
+from textual.content import Content
+
+from agent_tui.conversation.events import PermissionRequestEvent
+from agent_tui.text import SafeText
+from agent_tui.tui import messages as m
+from agent_tui.tui.glyphs import UNICODE, Glyphs
+from agent_tui.tui.lines import count, one_line
+from agent_tui.tui.screens.inline import InlineDialog
+
+MAX_CHARS = 20_000
+"""Shown in the box; more than that is read with `o` in the editor."""
+
+
+def readable_arguments(arguments: dict[str, Any]) -> str:
+    """All arguments as text, nothing left out: one string alone as it is, else "name: value",
+    longer strings below their name. Not yet made safe."""
+    if len(arguments) == 1:
+        only = next(iter(arguments.values()))
+        if isinstance(only, str):
+            return only
+    lines: list[str] = []
+    for name, value in arguments.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+        if "\n" in text:
+            lines.append(f"{name}:")
+            lines += ["  " + line for line in text.split("\n")]
+        else:
+            lines.append(f"{name}: {text}")
+    return "\n".join(lines) or "(no arguments)"
+
+
+class ApprovalDialog(InlineDialog):
+    """Posts PermissionAnswered. Unfocused only y and n act, and y only when all can be seen."""
+
+    def __init__(
+        self,
+        request: PermissionRequestEvent,
+        glyphs: Glyphs = UNICODE,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(glyphs, clock=clock)
+        self.request = request
+        self.full_text = readable_arguments(request.arguments)
+
+    @property
+    def is_cut(self) -> bool:
+        return len(self.full_text) > MAX_CHARS
+
+    def title(self) -> Content:
+        caller = self.request.caller
+        by_program = caller is not None and caller.get("type", "direct") != "direct"
+        return Content.assemble(
+            " ", (one_line(self.request.tool_name, 80), "bold"), " wants to run",
+            ("   asked by a program" if by_program else "", "$muted"),
+        )  # fmt: skip
+
+    def body(self) -> Content:
+        text = SafeText(self.full_text[:MAX_CHARS])
+        if not self.is_cut:
+            return Content(text)
+        rest = count(len(self.full_text) - MAX_CHARS, "more character")
+        return Content.assemble(text, (f"\n… {rest}", "$waiting"))
+
+    def keys(self) -> Content:
+        always = one_line(self.request.rule or self.request.tool_name, 60)
+        yes = Content.assemble(" y", (" once", "$muted"), "   ")
+        no = Content.assemble("n", (" no", "$muted"), "   ")
+        rest = Content.assemble(
+            "a", (f" always for {always}", "$muted"), "   r", (" no, with a reason", "$muted"),
+            "   " if self.is_cut else "", "o" if self.is_cut else "",
+            (" read all" if self.is_cut else "", "$muted"),
+        )  # fmt: skip
+        if self.has_focus:
+            return Content.assemble(yes, no, rest)
+        return Content.assemble(yes, no, ("F4 ", ""), ("then ", "$muted"), rest)
+
+    def take_key(self, key: str, *, focused: bool) -> bool:
+        if key == "y" and not focused and (self.is_cut or not self.all_visible):
+            self.post_message(m.Flash("It is longer than what is shown: F4 to read and answer."))
+            return True
+        match key:
+            case "y":
+                self._answer("allow")
+            case "n":
+                self._answer("deny")
+            case "a" if focused:
+                self._answer("allow_always")
+            case "r" if focused:
+                self._answer("reason")
+            case "o" if focused:
+                self.post_message(m.ReadAll(self.full_text))
+            case _:
+                return False
+        return True
+
+    def _answer(self, decision: Literal["allow", "allow_always", "deny", "reason"]) -> None:
+        self.post_message(m.PermissionAnswered(self.request.request_id, decision))

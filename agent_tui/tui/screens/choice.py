@@ -1,0 +1,81 @@
+"""A choice between a few things, in a box above the composer."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from textual.content import Content
+from textual.reactive import reactive
+
+from agent_tui.text import SafeText
+from agent_tui.tui.glyphs import UNICODE, Glyphs
+from agent_tui.tui.lines import one_line
+from agent_tui.tui.screens.inline import InlineDialog
+
+
+class OptionLike(Protocol):
+    """One answer: its key for the program, its label for people."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+
+
+class ChoiceDialog(InlineDialog):
+    """chosen: the key of the option, once there is one. Digits choose; Up, Down, Enter too."""
+
+    selected: reactive[int] = reactive(0, init=False)
+
+    def __init__(
+        self,
+        title: str,
+        text: str,
+        options: Sequence[OptionLike],
+        glyphs: Glyphs = UNICODE,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(glyphs, clock=clock)
+        self._title, self._text, self.options = title, text, list(options)
+        self.chosen: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    def title(self) -> Content:
+        return Content.styled(" " + one_line(self._title, 200), "bold")
+
+    def body(self) -> Content:
+        parts: list[Content] = [Content(SafeText(self._text))] if self._text else []
+        for at, option in enumerate(self.options):
+            here = at == self.selected
+            parts.append(
+                Content.assemble(
+                    (f"{self.glyphs.prompt} " if here else " " * (len(self.glyphs.prompt) + 1),
+                     "$accent"),
+                    f"{at + 1}  ",
+                    (one_line(option.label, 200), "bold" if here else ""),
+                )
+            )  # fmt: skip
+        return Content("\n").join(parts)
+
+    def keys(self) -> Content:
+        last = min(9, len(self.options))
+        return Content.assemble(
+            f" 1-{last}", (" or ", "$muted"), "Up Down Enter", (" choose", "$muted"),
+        )  # fmt: skip
+
+    def watch_selected(self) -> None:
+        self.redraw()
+
+    def take_key(self, key: str, *, focused: bool) -> bool:
+        if key in ("up", "down"):
+            step = 1 if key == "down" else -1
+            self.selected = (self.selected + step) % len(self.options)
+            return True
+        if key.isdigit() and 1 <= int(key) <= len(self.options):
+            self.selected = int(key) - 1
+        elif key != "enter":
+            return False
+        if not self.chosen.done():
+            self.chosen.set_result(self.options[self.selected].key)
+        return True

@@ -1,0 +1,118 @@
+"""A question in a box above the composer. It never takes a key meant for the draft.
+
+Without focus its keys act only after 0.7 s without a key and on an empty draft; F4 gives it
+the focus, then they act at once, and any other character goes back to the composer.
+"""
+
+import time
+from collections.abc import Callable
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.reactive import reactive
+
+from agent_tui.tui import messages as m
+from agent_tui.tui.glyphs import UNICODE, Glyphs
+from agent_tui.tui.plain import SafeStatic, ThinRule
+
+GRACE_S = 0.7
+
+
+class Body(VerticalScroll, can_focus=False):
+    """The part that scrolls; the dialog itself holds the focus and moves it."""
+
+
+class InlineDialog(Vertical, can_focus=True):
+    """Subclasses give title(), body(), keys() and take_key()."""
+
+    waiting: reactive[int] = reactive(1, init=False)
+    """How many questions wait, this one included."""
+
+    def __init__(
+        self, glyphs: Glyphs = UNICODE, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(classes="inline-dialog")
+        self.glyphs = glyphs
+        self._clock = clock
+        self._acts_from = clock() + GRACE_S
+
+    def title(self) -> Content:
+        raise NotImplementedError
+
+    def body(self) -> Content:
+        raise NotImplementedError
+
+    def keys(self) -> Content:
+        raise NotImplementedError
+
+    def take_key(self, key: str, *, focused: bool) -> bool:
+        """Act on a key; False leaves it to the composer."""
+        raise NotImplementedError
+
+    def compose(self) -> ComposeResult:
+        rule = ThinRule(self.glyphs, classes="dialog-rule")
+        rule.label = self._label()
+        yield rule
+        yield SafeStatic(self.title(), classes="dialog-title")
+        with Body(classes="dialog-body"):
+            yield SafeStatic(self.body(), classes="dialog-text")
+        yield SafeStatic(self.keys(), classes="dialog-keys")
+
+    def _label(self) -> str:
+        return "waiting for you" + (f" (1 of {self.waiting})" if self.waiting > 1 else "")
+
+    def watch_waiting(self) -> None:
+        if self.is_mounted:
+            self.query_one(ThinRule).label = self._label()
+
+    def redraw(self) -> None:
+        self.query_one(".dialog-text", SafeStatic).update(self.body())
+        self.query_one(".dialog-keys", SafeStatic).update(self.keys())
+
+    @property
+    def all_visible(self) -> bool:
+        """True when nothing of the body is scrolled away."""
+        body = self.query_one(Body)
+        return body.max_scroll_y == 0
+
+    def offer_key(self, key: str, *, quiet_s: float, draft_empty: bool) -> bool:
+        """A key typed in the composer. quiet_s: seconds since the key before it."""
+        if not draft_empty or quiet_s < GRACE_S or self._clock() < self._acts_from:
+            return False
+        return self.take_key(key, focused=False)
+
+    def take_focus(self) -> None:
+        """F4: the user looks at this very question, so its keys act at once."""
+        self._acts_from = self._clock()
+        self.focus()
+
+    def begin_grace(self) -> None:
+        """It has just appeared: a key already on its way must not answer it, focused or not."""
+        self._acts_from = self._clock() + GRACE_S
+
+    def on_focus(self) -> None:
+        self.add_class("-expanded")
+        self.redraw()
+
+    def on_blur(self) -> None:
+        self.remove_class("-expanded")
+        self.redraw()
+
+    def on_key(self, event: events.Key) -> None:
+        event.stop()
+        body = self.query_one(Body)
+        if event.key == "escape":
+            self.post_message(m.DialogLeft())
+        elif self._clock() >= self._acts_from and self.take_key(event.key, focused=True):
+            return
+        elif event.key in ("up", "down", "pageup", "pagedown", "home", "end"):
+            scroll = {
+                "up": body.scroll_up, "down": body.scroll_down, "pageup": body.scroll_page_up,
+                "pagedown": body.scroll_page_down, "home": body.scroll_home,
+                "end": body.scroll_end,
+            }[event.key]  # fmt: skip
+            scroll(animate=False)
+        elif event.is_printable and event.character and self._clock() >= self._acts_from:
+            self.post_message(m.DialogLeft(event.character))

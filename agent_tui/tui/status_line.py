@@ -1,0 +1,100 @@
+"""The last line: what the agent does, with what, at what cost; at the right the keys for now."""
+
+from textual.content import Content
+from textual.reactive import reactive
+from textual.timer import Timer
+
+from agent_tui.tui.glyphs import UNICODE, Glyphs
+from agent_tui.tui.lines import one_line
+from agent_tui.tui.plain import Drawn
+from agent_tui.tui.presenter import StatusState
+
+_STYLES = {
+    "ready": "$done", "starting": "$muted", "waiting": "$accent", "streaming": "$accent",
+    "tools": "$accent", "stopping": "$waiting",
+}  # fmt: skip
+
+
+class StatusLine(Drawn):
+    """show() draws a state; flash() shows a short sentence in place of the keys for a while."""
+
+    hints: reactive[tuple[tuple[str, str], ...]] = reactive(())
+    folder: reactive[str] = reactive("")
+    demo: reactive[bool] = reactive(False)
+    flashed: reactive[str] = reactive("")
+
+    def __init__(self, glyphs: Glyphs = UNICODE, *, id: str | None = None) -> None:
+        super().__init__(glyphs, id=id)
+        self.state = StatusState()
+        self._flash_timer: Timer | None = None
+
+    def show(self, state: StatusState) -> None:
+        self.state = state
+        self.refresh()
+
+    def flash(self, text: str, seconds: float = 3.0) -> None:
+        """Our own sentence, or safe text; it leaves after `seconds`."""
+        self.flashed = text
+        if self._flash_timer is not None:
+            self._flash_timer.stop()
+        self._flash_timer = self.set_timer(seconds, self._flash_over)
+
+    def _flash_over(self) -> None:
+        self.flashed = ""
+
+    def parts(self, narrow: bool) -> list[str]:
+        """What stands after the status word, most needed first."""
+        state = self.state
+        model = one_line(state.model, 60)
+        if narrow:
+            model = model.removeprefix("claude-")
+        elif state.thinking and state.thinking != "off":
+            model = f"{model} {one_line(state.thinking, 20)}"
+        percent = state.context_percent
+        parts = [
+            model,
+            "" if percent is None else f"{percent} %" if narrow else f"context {percent} %",
+            money(state.cost),
+        ]
+        if not narrow and state.rate is not None:
+            parts.append(f"{state.rate:.0f} tok/s")
+        return [part for part in parts if part]
+
+    def render(self) -> Content:
+        width = self.size.width
+        narrow = width < 80
+        status = self.state.status
+        left = Content.assemble(" ", (status, _STYLES.get(status, "")))
+        if self.demo and narrow:
+            left = Content.assemble(left, (" · demo", "$waiting"))
+        for part in self.parts(narrow):
+            longer = Content.assemble(left, (f" · {part}", "$muted"))
+            if longer.cell_length >= width:
+                break
+            left = longer
+        right = self._right(width - left.cell_length - 3)
+        folder = f" · {self.folder}"
+        if self.folder and left.cell_length + len(folder) + right.cell_length + 3 <= width:
+            left = Content.assemble(left, (folder, "$muted"))
+        space = width - left.cell_length - right.cell_length
+        return Content.assemble(left, " " * max(0, space), right).truncate(width)
+
+    def _right(self, room: int) -> Content:
+        if self.flashed:
+            text = Content.styled(self.flashed + " ", "$waiting")
+            return text.truncate(room, ellipsis=True) if room > 4 else Content("")
+        right = Content("")
+        for key, word in self.hints:
+            hint = Content.assemble((key, ""), (f" {word}", "$muted"))
+            longer = Content.assemble(right, "  ", hint) if right else hint
+            if longer.cell_length + 1 > room:
+                break
+            right = longer
+        return Content.assemble(right, " ") if right else right
+
+
+def money(cost: float | None) -> str:
+    """ "$0.042"; "$?" when a price is unknown."""
+    if cost is None:
+        return "$?"
+    return f"${cost:.3f}" if cost < 1 else f"${cost:.2f}"

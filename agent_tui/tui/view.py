@@ -1,0 +1,102 @@
+"""View: puts the states into the widgets, and lets the screen tick only while something moves."""
+
+import asyncio
+import os
+import time
+from typing import TYPE_CHECKING
+
+from agent_tui.tui.folder import describe_folder
+from agent_tui.tui.header_line import HeaderLine
+from agent_tui.tui.panels.container_panel import ContainerPanel
+from agent_tui.tui.panels.tools_panel import ToolsPanel
+from agent_tui.tui.plain import ThinRule
+from agent_tui.tui.retry_line import RetryLine
+
+if TYPE_CHECKING:
+    from agent_tui.tui.app import AgentTuiApp
+    from agent_tui.tui.keys import HintState
+
+
+class View:
+    """One for the app, made when it is mounted. Each method draws one part as it is now."""
+
+    def __init__(self, app: "AgentTuiApp") -> None:
+        self._app = app
+        self._header = app.query_one(HeaderLine)
+        self._tools = app.query_one(ToolsPanel)
+        self._container = app.query_one(ContainerPanel)
+        self._retry = app.query_one(RetryLine)
+        self._queue_rule = app.query_one("#queue-rule", ThinRule)
+        self._ticker = app.set_interval(1.0, self.tick, pause=True)
+
+    def queue(self) -> None:
+        app = self._app
+        conversation = app.desk.conversation
+        entries = app.desk.held_entries() if conversation is None else conversation.queue()
+        app.queue_view.show(entries, app.desk.paused)
+        self._queue_rule.display = bool(entries)
+        self.hints()
+
+    def panels(self) -> None:
+        presenter = self._app.presenter
+        self._tools.show(presenter.tools, self._app.clock())
+        # Expiry times come from outside, so they are compared with the time of day.
+        self._container.show(presenter.container, time.time())
+
+    def status(self) -> None:
+        self._app.status_line.show(self._app.presenter.status)
+
+    def retry(self) -> None:
+        self._retry.show(self._app.presenter.retry, self._app.clock())
+
+    def hints(self) -> None:
+        app = self._app
+        dialog = app.dialogs.current
+        asks = dialog is not None and not dialog.has_focus
+        self._app.status_line.hints = (
+            *(app.key_table.hints("dialog") if asks else ()),
+            *app.key_table.hints(self._hint_state()),
+        )
+
+    def _hint_state(self) -> "HintState":
+        app = self._app
+        if app.queue_view.has_focus:
+            return "queue"
+        if app.composer.errand is not None:
+            return "errand"
+        if app.desk.stopping:
+            return "stopping"
+        if app.desk.running:
+            return "running"
+        if not app.composer.is_empty:
+            return "draft"
+        return "paused" if app.desk.paused and app.queue_view.entries else "idle"
+
+    def demo(self, words: str) -> None:
+        self._header.warning = words
+        self._app.status_line.demo = bool(words)
+
+    def read_folder(self) -> None:
+        """The folder and its git branch, read in a thread."""
+
+        async def read() -> None:
+            conversation = self._app.desk.conversation
+            cwd = conversation.cwd if conversation else await asyncio.to_thread(os.getcwd)
+            folder = str(await asyncio.to_thread(describe_folder, cwd))
+            self._header.folder = self._app.status_line.folder = folder
+
+        self._app.run_worker(read(), group="folder", exclusive=True, exit_on_error=False)
+
+    def keep_time(self) -> None:
+        """Tick once a second while something shown moves with time, and not otherwise."""
+        if self._app.presenter.moving:
+            self._ticker.resume()
+        else:
+            self._ticker.pause()
+
+    def tick(self) -> None:
+        self._app.presenter.tick()
+        self.panels()
+        self.status()
+        self.retry()
+        self.keep_time()
