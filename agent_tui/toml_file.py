@@ -15,6 +15,9 @@ _QUOTED_LINE = 120
 class TomlFileError(Exception):
     """str() is one line: file:line:col: what, the line, a hint."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(clean(message))
+
 
 @dataclass(slots=True)
 class TomlFile:

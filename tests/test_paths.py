@@ -84,6 +84,18 @@ def test_home_in_the_way_of_a_file_says_so(tmp_path: Path, monkeypatch: pytest.M
     assert "AGENT_TUI_HOME" in str(error.value) and "\n" not in str(error.value)
 
 
+def test_the_remedy_fits_the_place_and_the_cause(home: Path, tmp_path: Path):
+    with pytest.raises(PathError, match=r"Make its folder, or choose another place\.$"):
+        paths.private_open(tmp_path / "missing" / "export.md", "w")
+    with pytest.raises(
+        PathError, match=r"Move away .*, or name another folder with AGENT_TUI_HOME"
+    ):
+        paths.private_open(paths.logs_dir(), "a")
+    with pytest.raises(PathError) as error:
+        paths.private_open(tmp_path / "\x1b[2J" / "x", "w")
+    assert "\x1b" not in str(error.value)
+
+
 @needs_modes
 def test_unwritable_home_says_so(home: Path):
     home.chmod(0o500)

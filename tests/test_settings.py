@@ -27,7 +27,8 @@ def project(tmp_path: Path) -> Path:
 
 
 def load(cwd: Path, **more: Any) -> Loaded:
-    return load_settings(cwd=str(cwd), **({"environ": {}} | more))
+    more.setdefault("environ", {})
+    return load_settings(cwd=str(cwd), **more)
 
 
 def write(path: Path, text: str | bytes) -> Path:
@@ -248,6 +249,17 @@ def test_the_wrong_line_is_quoted(home: Path, tmp_path: Path):
 def test_a_key_in_the_wrong_line_is_not_quoted(home: Path, tmp_path: Path, line: str):
     write(home / "config.toml", line)
     assert "secret-value" not in refusal(tmp_path)
+
+
+def test_a_folder_name_cannot_write_to_the_terminal(home: Path, tmp_path: Path):
+    path = tmp_path / "\x1b[2J" / "config.toml"
+    path.parent.mkdir()
+    write(path, "a = =")
+    assert "\x1b" not in refusal(tmp_path, config=str(path))
+    write(path, 'thinking = "x"')
+    assert "\x1b" not in refusal(tmp_path, config=str(path))
+    write(path, "x = 1")
+    assert "\x1b" not in load(tmp_path, config=str(path)).warnings[0]
 
 
 def test_a_byte_order_mark_and_windows_line_ends_are_no_error(home: Path, tmp_path: Path):
