@@ -7,7 +7,7 @@ from typing import Any
 from agent_tui.offline.answers import Answer
 from agent_tui.offline.journal import Journal, JournalEntry
 from agent_tui.offline.rules import ApiProblem
-from agent_tui.offline.wire import WireEvent, dumps, message_json, stream_events
+from agent_tui.offline.wire import WireEvent, dumps, json_bytes, message_json, stream_events
 
 AsgiMessage = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[AsgiMessage]]
@@ -111,7 +111,7 @@ class Exchange:
         self, send: Send, status: int, value: Any, headers: dict[str, str]
     ) -> None:
         await self._start(send, status, "application/json", **headers)
-        await send({"type": "http.response.body", "body": dumps(value).encode()})
+        await send({"type": "http.response.body", "body": json_bytes(value)})
 
     async def _send_problem(self, send: Send, problem: ApiProblem) -> None:
         self._entry.error = {"type": problem.type, "message": problem.message}

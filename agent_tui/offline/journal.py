@@ -11,6 +11,7 @@ from typing import Any
 _SECRET_HEADERS = {"authorization", "x-api-key", "proxy-authorization", "cookie"}
 _SECRET_KEYS = {"authorization_token", "api_key", "auth_token"}
 _HIDDEN = "(hidden)"
+_START_KEYS = {"event", "n", "time", "method", "path", "headers", "body"}
 
 
 @dataclass(slots=True)
@@ -91,15 +92,15 @@ class Journal:
                 body=_without_secrets(body),
                 body_size=size,
             )
+            start = {"event": "start"} | entry.as_json()
             self._entries.append(entry)
             self._kept += size
-            while self._kept > self._budget and self._oldest_kept < len(self._entries) - 1:
+            while self._kept > self._budget and self._oldest_kept < len(self._entries):
                 old = self._entries[self._oldest_kept]
                 self._kept -= old.body_size
                 old.body, old.body_size = None, 0
                 self._oldest_kept += 1
-        fields = ("n", "time", "method", "path", "headers", "body")
-        self._write({"event": "start"} | {k: getattr(entry, k) for k in fields})
+        self._write({k: v for k, v in start.items() if k in _START_KEYS})
         return entry
 
     def end(self, entry: JournalEntry) -> None:

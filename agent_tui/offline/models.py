@@ -2,14 +2,15 @@
 
 from typing import Any
 
+from agent_tui.offline.rules.model_facts import model_facts
+
 DEMO_MODEL = "demo"
 DEMO_NAME = "demo: scripted replies, no model"
 
 
-def model_info(
-    model_id: str, *, display_name: str | None = None, max_tokens: int = 64_000
-) -> dict[str, Any]:
+def model_info(model_id: str, *, display_name: str | None = None) -> dict[str, Any]:
     """A /v1/models entry in the service's shape. It claims only what this server can play."""
+    facts = model_facts(model_id)
 
     def supported(value: bool) -> dict[str, bool]:
         return {"supported": value}
@@ -17,7 +18,6 @@ def model_info(
     def family(value: bool, **members: bool) -> dict[str, Any]:
         return {"supported": value} | {name: supported(v) for name, v in members.items()}
 
-    thinking = {"adaptive": True, "between_tools": True, "disabled": True, "enabled": True}
     return {
         "type": "model",
         "id": model_id,
@@ -28,7 +28,7 @@ def model_info(
         "deprecated_at": None,
         "retires_at": None,
         "max_input_tokens": 200_000,
-        "max_tokens": max_tokens,
+        "max_tokens": facts.max_tokens or 64_000,
         "allowed_fallback_models": [],
         "capabilities": {
             "batch": supported(False),
@@ -43,7 +43,10 @@ def model_info(
             "structured_outputs": supported(False),
             "thinking": {
                 "supported": True,
-                "types": {name: supported(v) for name, v in thinking.items()},
+                "types": {
+                    kind: supported(kind in facts.thinking)
+                    for kind in ("adaptive", "between_tools", "disabled", "enabled")
+                },
             },
         },
     }

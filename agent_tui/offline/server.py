@@ -16,9 +16,9 @@ from agent_tui.offline.journal import Journal
 from agent_tui.offline.rules import API_VERSION, ApiProblem, validate_request
 from agent_tui.offline.scenarios import Scenario, ScenarioPlayer
 from agent_tui.offline.wire import (
-    dumps,
     fill_usage,
     input_tokens,
+    json_bytes,
     make_id,
     request_seed,
 )
@@ -27,6 +27,9 @@ log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 32 * 1024 * 1024
 """The service's limit for a request; beyond it 413 request_too_large."""
+
+MAX_DEPTH = 200
+"""Levels of nesting in a request: more than any schema or history has."""
 
 _LOOPBACK_NAMES = {"127.0.0.1", "localhost", "[::1]"}
 
@@ -41,6 +44,8 @@ class OfflineServer:
     speed: characters per second of the demo's streaming (0: as fast as it can), also of a
     scenario's turns without chunk_delay_ms. scenario: a given list of turns instead of the demo.
     log_path: a file that gets a JSON line when a request has come and one when its answer ended.
+    open_journal: False keeps no bodies and serves no /_journal (for the app's own demo: other
+    users of the machine can reach the port, and a conversation is not theirs to read).
 
     `url` is known after start(). start() imports uvicorn: call it in a thread.
     `journal` is what GET /_journal answers: a list of {n, time, method, path, headers, body,
@@ -57,8 +62,10 @@ class OfflineServer:
         speed: float = 0.0,
         scenario: Scenario | None = None,
         log_path: str | None = None,
+        open_journal: bool = True,
     ) -> None:
         self._port = port
+        self._open_journal = open_journal
         self._log_path = log_path
         self._speed = speed
         self._source: ReplySource = ScenarioPlayer(scenario) if scenario else DemoGuide()
@@ -77,7 +84,10 @@ class OfflineServer:
         if self._thread is not None:
             raise OfflineServerError("this server has been started before; make a new one")
         try:
-            self._journal = Journal(self._log_path)
+            if self._open_journal:
+                self._journal = Journal(self._log_path)
+            else:
+                self._journal = Journal(self._log_path, budget=0)
         except OSError as error:
             raise OfflineServerError(
                 f"cannot write the log {self._log_path}: {error.strerror}"
@@ -85,7 +95,7 @@ class OfflineServer:
         listener = _listen(self._port)
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         config = uvicorn.Config(
-            build_app(self._source, self._journal, self._speed),
+            build_app(self._source, self._journal, self._speed, self._open_journal),
             loop="asyncio",
             http="h11",
             ws="none",
@@ -145,7 +155,9 @@ def _listen(port: int) -> socket.socket:
     return listener
 
 
-def build_app(source: ReplySource, journal: Journal, speed: float) -> Any:
+def build_app(
+    source: ReplySource, journal: Journal, speed: float, open_journal: bool = True
+) -> Any:
     """The ASGI app. Requests that name another host than loopback are refused (DNS rebinding)."""
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
@@ -161,7 +173,7 @@ def build_app(source: ReplySource, journal: Journal, speed: float) -> Any:
         headers: dict[str, str] | None = None,
     ) -> Response:
         return Response(
-            dumps(value).encode("utf-8", "replace"),
+            json_bytes(value),
             status,
             media_type="application/json",
             headers={"request-id": request_id or make_id("req_", value)} | (headers or {}),
@@ -245,7 +257,7 @@ def build_app(source: ReplySource, journal: Journal, speed: float) -> Any:
             Route("/v1/messages/count_tokens", count_tokens, methods=["POST"]),
             Route("/v1/models", models, methods=["GET"]),
             Route("/v1/models/{model_id:path}", model, methods=["GET"]),
-            Route("/_journal", read_journal, methods=["GET"]),
+            *([Route("/_journal", read_journal, methods=["GET"])] if open_journal else []),
         ],
         exception_handlers={HTTPException: http_error, Exception: http_error},
     )
@@ -279,9 +291,26 @@ async def _read_json(request: Any) -> Any:
             return ApiProblem("Request exceeds the maximum size", "request_too_large", 413)
         chunks.append(chunk)
     try:
-        return json.loads(b"".join(chunks))
+        value = json.loads(b"".join(chunks))
     except (ValueError, RecursionError) as error:
         return ApiProblem(f"The request body is not valid JSON: {error}", rule="json")
+    if _is_deeper(value, MAX_DEPTH):
+        return ApiProblem("The request body is nested too deeply", rule="json")
+    return value
+
+
+def _is_deeper(value: Any, depth: int) -> bool:
+    level = [value]
+    for _ in range(depth):
+        level = [
+            item
+            for holder in level
+            if isinstance(holder, dict | list)
+            for item in (holder.values() if isinstance(holder, dict) else holder)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _no_such_model(source: ReplySource, wanted: object) -> ApiProblem:

@@ -7,7 +7,7 @@ Event names, key order and the place of each value follow recorded streams of th
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -49,12 +49,20 @@ class WireEvent:
     size: int = 0
 
     def encode(self) -> bytes:
-        return f"event: {self.name}\ndata: {dumps(self.data)}\n\n".encode()
+        return b"event: %s\ndata: %s\n\n" % (self.name.encode(), json_bytes(self.data))
 
 
 def dumps(value: Any) -> str:
     """Compact JSON as the service writes it; non-ASCII stays readable."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def json_bytes(value: Any) -> bytes:
+    """dumps as UTF-8; a lone surrogate, which UTF-8 cannot hold, stays an escape."""
+    try:
+        return dumps(value).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode()
 
 
 def make_id(prefix: str, *seed: object) -> str:
@@ -198,27 +206,24 @@ def estimate_tokens(value: Any) -> int:
 
     Base64 data of images and documents counts as 1500 tokens a piece, not by its length.
     """
-    text, attachments = _text_length(value)
-    return max(1, (text + 3) // 4 + 1500 * attachments)
-
-
-def _text_length(value: Any) -> tuple[int, int]:
-    if isinstance(value, str):
-        return len(value), 0
-    if isinstance(value, dict):
-        if value.get("type") == "base64":
-            return 0, 1
-        parts: Iterable[Any] = value.values()
-        overhead = sum(len(k) + 4 for k in value)
-    elif isinstance(value, list):
-        parts, overhead = value, 2
-    else:
-        return 4, 0
-    text, attachments = overhead, 0
-    for item in parts:
-        length, found = _text_length(item)
-        text, attachments = text + length, attachments + found
-    return text, attachments
+    characters, attachments = 0, 0
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            characters += len(item)
+        elif isinstance(item, dict):
+            if item.get("type") == "base64":
+                attachments += 1
+                continue
+            characters += sum(len(key) + 4 for key in item)
+            stack += item.values()
+        elif isinstance(item, list):
+            characters += 2
+            stack += item
+        else:
+            characters += 4
+    return max(1, (characters + 3) // 4 + 1500 * attachments)
 
 
 def input_tokens(body: dict[str, Any]) -> int:
