@@ -17,8 +17,10 @@ def benchmarks(chosen: list[str]) -> list[Path]:
     """The scripts, by name. Raises SystemExit for a name that is none."""
     found = {path.stem: path for path in sorted((ROOT / "benchmarks").glob("[!_]*.py"))}
     unknown = [name for name in chosen if name not in found]
-    if unknown or not found:
-        sys.exit(f"no benchmark {', '.join(unknown)}; there are: {', '.join(found) or 'none'}")
+    if not found:
+        sys.exit("there is no benchmark in benchmarks/")
+    if unknown:
+        sys.exit(f"no benchmark {', '.join(unknown)}; there are: {', '.join(found)}")
     return [found[name] for name in chosen or found]
 
 

@@ -76,8 +76,8 @@ def _symbol(match: re.Match[str]) -> str:
     return f"‹U+{code:04X}›"
 
 
-def _whole_surrogates(text: str) -> str:
-    """Pairs become their character, lone halves U+FFFD."""
+def whole_surrogates(text: str) -> str:
+    """Pairs of surrogates become their character, lone halves U+FFFD: what any encoder takes."""
     if _SURROGATE.search(text) is None:
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -86,7 +86,7 @@ def _whole_surrogates(text: str) -> str:
 def _visible(text: str) -> str:
     if (_CONTROL_IN_ASCII if text.isascii() else _SUSPECT).search(text) is None:
         return text
-    return _UNSAFE.sub(_symbol, _whole_surrogates(text))
+    return _UNSAFE.sub(_symbol, whole_surrogates(text))
 
 
 class SafeText(str):
@@ -130,7 +130,7 @@ class SafeReader:
         return shown
 
     def _show(self, text: str) -> SafeText:
-        text = _whole_surrogates(text)
+        text = whole_surrogates(text)
         if not text:
             return SafeText()
         # The symbol for a joiner depends on the characters before it, so those go along.
@@ -169,7 +169,7 @@ _NOT_ON_WIRE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 def wire_text(text: str) -> str:
     r"""Text that the API and any UTF-8 file accept: lone surrogates become U+FFFD, NUL and
     other C0 controls except newline, tab and CR become `\x00` text. All else is unchanged."""
-    text = _whole_surrogates(text)
+    text = whole_surrogates(text)
     if _NOT_ON_WIRE.search(text) is None:
         return text
     return _NOT_ON_WIRE.sub(lambda match: f"\\x{ord(match[0]):02x}", text)

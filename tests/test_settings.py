@@ -227,6 +227,7 @@ def test_an_unknown_key_cannot_write_to_the_terminal(home: Path, tmp_path: Path)
         ("a = " + "[" * 10_000, "", "nested too deeply"),
         ("a = " + "9" * 10_000, "", "too long"),
     ],
+    ids=lambda value: repr(value)[:30] if isinstance(value, str | bytes) else None,
 )
 def test_broken_toml_is_one_line_with_place_line_and_hint(
     home: Path, tmp_path: Path, text: str | bytes, place: str, says: str
