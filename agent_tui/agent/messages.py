@@ -8,7 +8,7 @@ hold no SDK type. Unknown kinds read from disk become UnknownMessage and are kep
 import time
 import uuid
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
 
@@ -86,7 +86,7 @@ class ToolCall(_Model):
 
 
 class OpaqueContent(_Model):
-    """Any other block of the API (server_tool_use, *_tool_result, compaction, unknown...), verbatim.
+    """Any other block of the API (server_tool_use, *_tool_result, compaction, ...), verbatim.
 
     complete: False for a block cut before its content_block_stop; such a block is never sent.
     """
@@ -253,8 +253,11 @@ _KNOWN = {
 
 
 def _tag(value: Any) -> str:
-    role = value.get("role") if isinstance(value, dict) else getattr(value, "role", None)
-    return role if role in _KNOWN else "unknown"
+    if isinstance(value, dict):
+        role = cast("dict[str, Any]", value).get("role")
+    else:
+        role = getattr(value, "role", None)
+    return role if isinstance(role, str) and role in _KNOWN else "unknown"
 
 
 AgentMessage = Annotated[

@@ -40,11 +40,16 @@ class ToolContext:
 
     def __init__(self, call_id: str, update: Callable[[Any], None]) -> None:
         self.call_id = call_id
-        self._update = update
+        self._update: Callable[[Any], None] | None = update
         self.cancelled = asyncio.Event()
 
     def update(self, partial: Any) -> None:
-        self._update(partial)
+        if self._update is not None:
+            self._update(partial)
+
+    def close(self) -> None:
+        """The call is over: what is still sent by update() is dropped."""
+        self._update = None
 
 
 Execute = Callable[[str, dict[str, Any], ToolContext], Awaitable[ToolResult]]
@@ -58,7 +63,6 @@ class AgentTool:
     execution_mode "sequential" makes every batch that holds it run one by one.
     prepare_arguments: maps raw arguments before validation (a throw is an error result).
     wire: extra fields for its definition on the wire (allowed_callers, ...).
-    label: one line for faces, made of the arguments; None: the face makes its own.
     """
 
     name: str
