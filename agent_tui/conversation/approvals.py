@@ -57,7 +57,7 @@ class Approvals:
             return None
         if not await asyncio.to_thread(needs_approval, name, ctx.arguments, self._cwd):
             return None
-        rule = approval_rule(name, ctx.arguments)
+        rule = approval_rule(name, ctx.arguments, self._cwd)
         if (name, rule) in self._always:
             return None
         if not self.interactive:

@@ -11,7 +11,8 @@ from agent_tui.conversation.limits import Limits
 from agent_tui.conversation.model_choice import ModelChoice
 from agent_tui.conversation.retry import RetryPolicy
 from agent_tui.messages_api.stream_function import make_stream_function, warm_up
-from agent_tui.settings import Loaded
+from agent_tui.sessions.store import Session
+from agent_tui.settings import Loaded, Settings
 from agent_tui.tools.builtin import builtin_tools
 
 log = logging.getLogger(__name__)
@@ -22,15 +23,21 @@ async def build_conversation(
     endpoint: Endpoint,
     cwd: str,
     *,
+    session: Session | None = None,
     interactive: bool = True,
     allow: Collection[str] = (),
     retry_policy: RetryPolicy | None = None,
 ) -> Conversation:
-    """Wires the parts. The SDK is imported in a thread meanwhile; nothing here blocks long."""
+    """Wires the parts. The SDK is imported in a thread meanwhile; nothing here blocks long.
+
+    session: the one to go on in; None: one in memory, never written.
+    """
     settings = loaded.settings
     warming = asyncio.create_task(warm_up(endpoint.api), name="import the SDK")
     warming.add_done_callback(_log_failure)
     explicit = loaded.sources.get("model", "default") != "default"
+    if session is not None:
+        settings = _as_before(loaded, session)
     models = ModelChoice(endpoint, settings.model, explicit=explicit)
     await models.settle()
     tools = await asyncio.to_thread(
@@ -46,11 +53,22 @@ async def build_conversation(
         tools=tools,
         cwd=cwd,
         models=models,
+        session=session or Session.in_memory(cwd),
         interactive=interactive,
         allow={*allow, *settings.allow},
         limits=Limits(settings.max_turns, settings.max_cost, settings.max_seconds),
         retry_policy=retry_policy,
     )
+
+
+def _as_before(loaded: Loaded, session: Session) -> Settings:
+    """The model and thinking level last chosen in the session, unless a flag says otherwise."""
+    changes: dict[str, object] = {}
+    if session.model is not None and loaded.sources.get("model") != "flag":
+        changes["model"] = session.model
+    if session.thinking is not None and loaded.sources.get("thinking") != "flag":
+        changes["thinking"] = session.thinking
+    return loaded.settings.model_copy(update=changes)
 
 
 def _log_failure(task: "asyncio.Task[None]") -> None:

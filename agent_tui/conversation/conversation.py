@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequ
 from dataclasses import replace
 from typing import Any, Literal
 
-from agent_tui.agent.agent import Agent, Phase
+from agent_tui import paths
+from agent_tui.agent.agent import Agent, AgentBusyError, Phase
 from agent_tui.agent.events import (
     AgentEndEvent,
     AgentEvent,
@@ -31,6 +32,7 @@ from agent_tui.agent.loop import (
 from agent_tui.agent.messages import (
     AgentMessage,
     AssistantMessage,
+    Container,
     CustomMessage,
     ImageContent,
     TextContent,
@@ -40,7 +42,7 @@ from agent_tui.agent.tools import AgentTool
 from agent_tui.conversation.approvals import Approvals
 from agent_tui.conversation.commands import default_registry
 from agent_tui.conversation.driver import RunDriver
-from agent_tui.conversation.endpoint import Endpoint
+from agent_tui.conversation.endpoint import Endpoint, secret_mask
 from agent_tui.conversation.events import (
     ConversationEvent,
     NoticeEvent,
@@ -56,9 +58,11 @@ from agent_tui.conversation.limits import Limits
 from agent_tui.conversation.model_choice import ModelChoice
 from agent_tui.conversation.results import CommandInfo, CommandResult, Submitted
 from agent_tui.conversation.retry import RetryPolicy, with_retries
+from agent_tui.conversation.session_link import SessionLink
 from agent_tui.conversation.system_prompt import build_system_prompt
 from agent_tui.conversation.usage import UsageTotals
 from agent_tui.conversation.validation import validate_arguments
+from agent_tui.sessions.store import Session
 from agent_tui.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -93,6 +97,7 @@ class Conversation:
         tools: Sequence[AgentTool],
         cwd: str,
         models: ModelChoice,
+        session: Session,
         interactive: bool = True,
         allow: Collection[str] = (),
         limits: Limits | None = None,
@@ -106,9 +111,10 @@ class Conversation:
         self.usage = UsageTotals()
         self.approvals = Approvals(cwd, self._emit, allow=allow, interactive=interactive)
         self._policy = retry_policy or RetryPolicy()
+        self._mask = secret_mask(endpoint)
         self._subscribers: list[Subscriber] = []
         self._registry = default_registry()
-        self._container_id: str | None = None
+        self._container: Container | None = session.container
         self._announced: set[str] = set()
         self._background: set[asyncio.Future[Any]] = set()
         self._last_status: Status = "ready"
@@ -127,10 +133,13 @@ class Conversation:
         self.agent = Agent(config, system_prompt=build_system_prompt(settings, cwd, tools))
         self.agent.queue.steering_mode = settings.steering_mode
         self.agent.queue.follow_up_mode = settings.follow_up_mode
+        self._link = SessionLink(session, self.agent, lambda text: self.notice("warning", text))
+        self._link.attach()
+        self.agent.subscribe(self._link.on_event)
         self.agent.subscribe(self._on_agent_event)
         self.agent.subscribe_phase(self._on_phase)
         self.agent.queue.subscribe(self._queue_changed)
-        self.driver = RunDriver(self.agent, self._emit, self._policy, self.limits, self._on_idle)
+        self.driver = RunDriver(self.agent, self._retry, self._policy, self.limits, self._on_idle)
 
     # --- events out --------------------------------------------------------------------
 
@@ -168,7 +177,8 @@ class Conversation:
         match event:
             case MessageEndEvent(message=AssistantMessage() as message):
                 if message.container is not None:
-                    self._container_id = message.container.id
+                    self._container = message.container
+                    self._link.container(message.container)
                 self.usage.add(message, self.models.info(message.model))
                 self._emit(self.usage.event())
             case TurnStartEvent():
@@ -186,6 +196,11 @@ class Conversation:
             return  # between two runs of the driver; _on_idle tells the end
         self._set_status("stopping" if self.driver.stopping and status != "ready" else status)
         self._delivery_points_changed()
+
+    def _retry(self, event: RetryEvent | NoticeEvent) -> None:
+        if isinstance(event, RetryEvent) and event.strikes is not None:
+            self._link.strike(event.strikes)
+        self._emit(event)
 
     def _set_status(self, status: Status) -> None:
         if status != self._last_status:
@@ -210,7 +225,8 @@ class Conversation:
             model: str, context: LLMContext, options: StreamOptions
         ) -> AsyncIterator[StreamEvent]:
             # The live container is held here, never read from history (DESIGN).
-            return retried(model, context, replace(options, container_id=self._container_id))
+            container_id = self._container.id if self._container else None
+            return retried(model, context, replace(options, container_id=container_id))
 
         return stream
 
@@ -248,6 +264,9 @@ class Conversation:
         if not self.driver.running:
             self.driver.start([message])
             return Submitted("started")
+        if self.driver.stopping:
+            self.driver.after_stop(message)
+            return Submitted("started")
         add = self.agent.steer if kind == "steer" else self.agent.follow_up
         return Submitted(kind, item_id=add(message).id)
 
@@ -276,7 +295,7 @@ class Conversation:
         """Run on from the transcript as it stands. Raises ValueError when nothing waits for
         the model, AgentBusyError while running."""
         self.agent.check_can_continue()
-        self.driver.start(None)
+        self.driver.continue_()
 
     # --- the queue ----------------------------------------------------------------------
 
@@ -309,7 +328,7 @@ class Conversation:
         """Resumes; if idle and something is queued, starts a run with it."""
         self.agent.queue.resume()
         if not self.driver.running and any(not i.locked for i in self.agent.queue.items()):
-            self.driver.start(None)
+            self.driver.start_queued()
 
     def queue(self) -> list[QueueEntry]:
         """The pending items with their delivery points, steering first."""
@@ -342,6 +361,7 @@ class Conversation:
         """From the next request on."""
         self.models.choose(model)
         self.agent.set_model(model)
+        self.session.record_model(model)
         self._emit(SettingChangedEvent("model", model))
 
     def set_thinking(self, level: str) -> None:
@@ -352,6 +372,7 @@ class Conversation:
             )
         chosen: ThinkingLevel = level  # type: ignore[assignment]
         self.agent.set_model(self.model, chosen)
+        self.session.record_thinking(level)
         self._emit(SettingChangedEvent("thinking", level))
 
     async def model_names(self) -> list[str]:
@@ -359,14 +380,30 @@ class Conversation:
         return await self.models.names()
 
     async def clear(self) -> None:
-        """A new conversation: empty transcript and queue. Only while idle."""
-        for item in self.agent.queue.items():
-            self.agent.queue.withdraw(item.id)
-        self.agent.queue.resume()
-        self.agent.replace_messages([])
-        self._container_id = None
+        """A new conversation in a session of its own. Only while idle."""
+        await self.open_session(self._new_session())
+
+    async def open_session(self, session: Session) -> None:
+        """Go on in this session: its messages, queue and container. Only while idle."""
+        if self.driver.running:
+            raise AgentBusyError
+        await self._link.switch(session)
+        self._container = session.container
         self.usage = UsageTotals(context_window=self.usage.context_window)
         self._emit(self.usage.event())
+
+    def _new_session(self) -> Session:
+        if self.session.path is None:
+            return Session.in_memory(self.cwd)
+        return Session.create(self.cwd, paths.home(), mask=self._mask)
+
+    @property
+    def session(self) -> Session:
+        return self._link.session
+
+    def notice(self, level: Literal["info", "warning", "error"], text: str) -> None:
+        """Tell the user something, from the program itself."""
+        self._emit(NoticeEvent(level, text))
 
     # --- state ------------------------------------------------------------------------------
 
@@ -393,14 +430,14 @@ class Conversation:
             "status": self.status,
             "model": self.model,
             "thinking": self.thinking,
-            "session_id": None,
+            "session_id": self.session.id,
             "cwd": self.cwd,
             "queue": [
                 {"id": e.id, "kind": e.kind, "text": e.text, "state": e.state,
                  "delivery": e.delivery}
                 for e in self.queue()
             ],
-            "container": {"id": self._container_id} if self._container_id else None,
+            "container": self._container.model_dump() if self._container else None,
             "mcp_servers": [],
             "usage": {
                 "input": self.usage.input,
@@ -428,6 +465,7 @@ class Conversation:
                 await self.wait_idle()
         except TimeoutError:
             log.warning("the run did not settle within 3 s at the end")
+        await self._link.close()
         if self.endpoint.close is not None:
             await asyncio.to_thread(self.endpoint.close)
 

@@ -7,7 +7,7 @@ one, and after a failure the queue is paused rather than lost.
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from agent_tui.agent.agent import Agent
 from agent_tui.agent.messages import AgentMessage, AssistantMessage
@@ -43,6 +43,7 @@ class RunDriver:
         self._task: asyncio.Task[None] | None = None
         self._waiting: asyncio.Future[None] | None = None
         self._stopped = False
+        self._next: list[AgentMessage] = []
 
     @property
     def running(self) -> bool:
@@ -53,11 +54,26 @@ class RunDriver:
         """Abort was asked for and the run has not settled yet."""
         return self.running and self._stopped
 
-    def start(self, prompt: Sequence[AgentMessage] | None) -> None:
-        """Begin a run from this prompt, or from the queue when None. Not while running."""
+    def start(self, prompt: Sequence[AgentMessage]) -> None:
+        """Begin a run from this prompt. Not while running."""
+        self._begin(lambda: self._agent.start(list(prompt)))
+
+    def start_queued(self) -> None:
+        """Begin a run with what is queued as its prompt. Not while running."""
+        self._begin(self._agent.run_queued)
+
+    def continue_(self) -> None:
+        """Begin a run from the transcript as it stands. Not while running."""
+        self._begin(self._agent.continue_)
+
+    def after_stop(self, message: AgentMessage) -> None:
+        """A message sent while a stopped run settles: it begins the next run (DESIGN)."""
+        self._next.append(message)
+
+    def _begin(self, first: Callable[[], Awaitable[object]]) -> None:
         assert self._task is None, "one run at a time"
         self._stopped = False
-        self._task = asyncio.create_task(self._drive(prompt), name="agent run")
+        self._task = asyncio.create_task(self._drive(first), name="agent run")
 
     def abort(self) -> None:
         """Stop the run and any wait; returns at once."""
@@ -72,29 +88,36 @@ class RunDriver:
         while self._task is not None:
             await asyncio.wait([self._task])
 
-    async def _drive(self, prompt: Sequence[AgentMessage] | None) -> None:
+    async def _drive(self, first: Callable[[], Awaitable[object]]) -> None:
+        run: Callable[[], Awaitable[object]] | None = first
+        while run is not None:
+            await self._run(run)
+            run = self._what_follows()
+        # No await between here and the face's next call: a message submitted now sees an
+        # idle conversation and starts its own run (fault B01).
+        self._pause_what_waits()
+        self._task = None
+        self._on_idle()
+
+    async def _run(self, run: Callable[[], Awaitable[object]]) -> None:
         self._limits.begin()
         alarm = self._set_alarm()
         try:
-            if prompt is None:
-                await self._agent.continue_()
-            else:
-                await self._agent.start(list(prompt))
+            await run()
             await self._retry_broken()
-            while self._wants_more():
-                await self._agent.continue_()
-                await self._retry_broken()
         except Exception:
             log.exception("the run ended by an unexpected error")
             self._emit(NoticeEvent("error", "The run ended by an unexpected error; see the log."))
         finally:
             if alarm is not None:
                 alarm.cancel()
-            self._pause_what_waits()
-            # No await between here and the face's next call: a message submitted now sees
-            # an idle conversation and starts its own run (fault B01).
-            self._task = None
-            self._on_idle()
+
+    def _what_follows(self) -> Callable[[], Awaitable[object]] | None:
+        if self._next:
+            prompt, self._next = self._next, []
+            self._stopped = False
+            return lambda: self._agent.start(prompt)
+        return self._agent.run_queued if self._wants_more() else None
 
     def _set_alarm(self) -> asyncio.TimerHandle | None:
         left = self._limits.seconds_left()

@@ -17,6 +17,7 @@ from agent_tui import paths
 from agent_tui.messages_api.client import ApiEndpoint, check_credential, normalize_base_url
 from agent_tui.messages_api.errors import CredentialError
 from agent_tui.settings import Settings
+from agent_tui.text import mask_secrets
 
 LOOPBACK_SERVERS = {11434: "Ollama", 1234: "LM Studio", 8080: "llama.cpp", 8000: "vLLM"}
 """Ports where people run a Messages API of their own (facts/offline)."""
@@ -60,6 +61,12 @@ class Endpoint:
     def secrets(self) -> list[str]:
         """Values that must never be logged or shown."""
         return self.api.secrets
+
+
+def secret_mask(endpoint: Endpoint) -> Callable[[str], str]:
+    """Takes the endpoint's secrets out of a string before it is written (DESIGN, On disk)."""
+    secrets = endpoint.secrets
+    return lambda text: mask_secrets(text, secrets) if secrets else text
 
 
 def configured_endpoint(

@@ -4,9 +4,10 @@ Runs after the first paint. What must be known before a face opens (a malformed 
 malformed address) is checked by the front door with the same functions.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from agent_tui import logs, paths, trust
@@ -14,7 +15,10 @@ from agent_tui.conversation import endpoint as endpoints
 from agent_tui.conversation.build import build_conversation
 from agent_tui.conversation.conversation import Conversation
 from agent_tui.conversation.endpoint import Endpoint
+from agent_tui.conversation.session_choice import SessionWish, list_here, open_wished
 from agent_tui.messages_api.client import base_url_warning
+from agent_tui.sessions.errors import SessionError
+from agent_tui.sessions.store import Session
 from agent_tui.settings import Loaded
 
 log = logging.getLogger(__name__)
@@ -43,6 +47,7 @@ async def open_conversation(
     *,
     demo: bool = False,
     allow: Collection[str] = (),
+    wish: SessionWish | None = None,
     reload: Callable[[], Loaded] | None = None,
 ) -> Conversation:
     """reload: gives the settings anew once the folder is trusted. Raises EndpointError,
@@ -57,7 +62,34 @@ async def open_conversation(
         warning = base_url_warning(endpoint.api.base_url)
         if warning:
             asker.notice("warning", warning)
-    return await build_conversation(loaded, endpoint, cwd, allow=allow)
+    session = await choose_session(wish or SessionWish(), cwd, endpoint, asker)
+    return await build_conversation(loaded, endpoint, cwd, session=session, allow=allow)
+
+
+async def choose_session(wish: SessionWish, cwd: str, endpoint: Endpoint, asker: Asker) -> Session:
+    """The session wished for; one that cannot be opened is named, and a new one is begun."""
+    if wish.resume and not wish.resume_id:
+        wish = replace(wish, resume_id=await _pick_session(cwd, asker))
+    try:
+        return await asyncio.to_thread(open_wished, wish, cwd, endpoint)
+    except SessionError as error:
+        asker.notice("error", f"{error} A new session is begun.")
+        return await asyncio.to_thread(open_wished, SessionWish(keep=wish.keep), cwd, endpoint)
+
+
+async def _pick_session(cwd: str, asker: Asker) -> str:
+    """The id of the session picked; "" for a new one."""
+    found = await asyncio.to_thread(list_here, cwd)
+    if not found:
+        asker.notice("info", "No session is kept for this folder yet; this is a new one.")
+        return ""
+    options = [
+        Option(s["id"], f"{s['age']:>12}  {s['first_prompt']}  ({s['messages']} messages)")
+        for s in found[:20]
+    ]
+    return await asker.choose(
+        "Go on in which session?", "", [*options, Option("", "a new session")]
+    )
 
 
 async def _ask_trust(cwd: str, asker: Asker) -> bool:

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from agent_tui.agent.messages import AssistantMessage
+from agent_tui.agent.messages import AssistantMessage, Usage
 from agent_tui.conversation.events import UsageChangedEvent
-from agent_tui.messages_api.models import ModelInfo
+from agent_tui.messages_api.models import ModelInfo, Prices
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class UsageTotals:
         self.cache_write += tokens[3]
         self.context_tokens = sum(tokens) or None
         self.context_window = model.context_window if model else None
-        cost = model.cost(usage) if model else None
+        cost = _cost(usage, model.prices) if model else None
         self.cost = None if cost is None or self.cost is None else self.cost + cost
 
     def event(self) -> UsageChangedEvent:
@@ -49,3 +49,13 @@ class UsageTotals:
             self.context_tokens,
             self.context_window,
         )
+
+
+def _cost(usage: Usage, prices: Prices | None) -> float | None:
+    """Dollars of one response; None where a price or a count that matters is unknown."""
+    if prices is None or usage.input is None or usage.output is None:
+        return None
+    read, write = usage.cache_read or 0, usage.cache_write or 0
+    if (read and prices.cache_read is None) or (write and prices.cache_write is None):
+        return None
+    return prices.cost(input=usage.input, output=usage.output, cache_read=read, cache_write=write)

@@ -2,7 +2,7 @@
 A face registers its own (such as /keys).
 """
 
-from agent_tui.conversation.commands import basic
+from agent_tui.conversation.commands import basic, sessions
 from agent_tui.conversation.commands.registry import CommandRegistry
 
 
@@ -10,4 +10,5 @@ def default_registry() -> CommandRegistry:
     """The commands every conversation has."""
     registry = CommandRegistry()
     basic.register(registry)
+    sessions.register(registry)
     return registry

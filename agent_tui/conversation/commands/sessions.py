@@ -1,0 +1,44 @@
+"""/resume: list the sessions of this folder, or go on in one."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from agent_tui.conversation import session_choice
+from agent_tui.conversation.commands.registry import CommandRegistry, wrong_form
+from agent_tui.conversation.results import CommandResult
+from agent_tui.conversation.session_choice import SessionWish
+from agent_tui.sessions.errors import SessionError
+
+if TYPE_CHECKING:
+    from agent_tui.conversation.conversation import Conversation
+
+
+async def resume(conversation: "Conversation", arguments: str) -> CommandResult:
+    if " " in arguments:
+        return wrong_form("/resume [ID]")
+    if conversation.status != "ready":
+        return CommandResult(error="Stop the run first (Esc), then /resume.")
+    if not arguments:
+        found = await asyncio.to_thread(session_choice.list_here, conversation.cwd)
+        others = [s for s in found if s["id"] != conversation.session.id]
+        if not others:
+            return CommandResult(text="No other session is kept for this folder.")
+        lines = "\n".join(
+            f"- `{s['id']}`  {s['age']}, {s['messages']} messages" for s in others[:50]
+        )
+        return CommandResult(text=lines, action="resume_picker", data={"sessions": others})
+    if conversation.session.id.startswith(arguments):
+        return CommandResult(text="That is the session you are in.")
+    wish = SessionWish(resume=True, resume_id=arguments)
+    try:
+        session = await asyncio.to_thread(
+            session_choice.open_wished, wish, conversation.cwd, conversation.endpoint
+        )
+    except SessionError as error:
+        return CommandResult(error=str(error))
+    await conversation.open_session(session)
+    return CommandResult(action="reload", data={"session_id": session.id})
+
+
+def register(registry: CommandRegistry) -> None:
+    registry.add("resume", "/resume [ID]", "go on in another session of this folder", resume)
