@@ -1,0 +1,170 @@
+"""Parts: the pieces of a block that are laid out, cached and forgotten on their own.
+
+A part knows its content, a cheap estimate of its height and how to lay itself out. A block
+of a megabyte is some thousand parts, of which only those on the screen have lines.
+"""
+
+from typing import Protocol
+
+from agent_tui.tui.transcript.lines import Line, Look, Prefix, Run, Runs, lay_runs
+
+CHUNK = 64
+"""Lines of plain text, code or tool output in one part."""
+
+LINE_LIMIT = 4096
+"""A longer source line is cut into several, so that no row costs more than this."""
+
+
+class Part:
+    """Base. gap: blank rows above it. `lines` is owned by the layout (None: not laid out);
+    `measured` is the look version for which `rows` is exact, -1 for an estimate."""
+
+    __slots__ = ("gap", "lines", "measured", "rows")
+
+    def __init__(self, gap: int = 0) -> None:
+        self.gap = gap
+        self.lines: list[Line] | None = None
+        self.measured = -1
+        self.rows = 0
+
+    def estimate(self, width: int) -> int:
+        """About how many rows it will have at this width, the gap left out."""
+        raise NotImplementedError
+
+    def lay_out(self, look: Look) -> list[Line]:
+        """Its rows, the gap left out."""
+        raise NotImplementedError
+
+    def source(self) -> str:
+        """The text it was made of."""
+        raise NotImplementedError
+
+    def touch(self) -> None:
+        """Its content changed: what was laid out no longer counts."""
+        self.lines = None
+        self.measured = -1
+
+
+class PlainPart(Part):
+    """Lines of styled text, not markdown. The first row of the part may have a prefix of
+    its own (the glyph of a prompt)."""
+
+    __slots__ = ("_hard", "_lines", "_prefix", "_rest_prefix", "_size")
+
+    def __init__(
+        self,
+        lines: list[Runs],
+        *,
+        prefix: Prefix | None = None,
+        rest: Prefix | None = None,
+        hard: bool = False,
+        gap: int = 0,
+    ) -> None:
+        super().__init__(gap)
+        self._lines = lines
+        self._rest_prefix = rest or prefix
+        self._prefix = prefix
+        self._hard = hard
+        self._size = sum(len(text) for line in lines for text, _ in line)
+
+    def estimate(self, width: int) -> int:
+        return max(len(self._lines), self._size // max(1, width) + 1)
+
+    def lay_out(self, look: Look) -> list[Line]:
+        out: list[Line] = []
+        prefix = self._prefix
+        for line in self._lines:
+            if prefix is None:
+                lay_runs(line, look, out, hard=self._hard)
+            else:
+                lay_runs(line, look, out, prefix, hard=self._hard)
+            prefix = self._rest_prefix
+        return out
+
+    def source(self) -> str:
+        return "\n".join("".join(text for text, _ in line) for line in self._lines)
+
+
+class Liner(Protocol):
+    """Something that draws one row of its own: a head line, a rule."""
+
+    def __call__(self, look: Look) -> list[Line]: ...
+
+
+class RowPart(Part):
+    """One row drawn by a function each time it is laid out (elapsed times, states)."""
+
+    __slots__ = ("_draw", "_source")
+
+    def __init__(self, draw: Liner, source: str = "", gap: int = 0) -> None:
+        super().__init__(gap)
+        self._draw = draw
+        self._source = source
+
+    def estimate(self, width: int) -> int:
+        return 1
+
+    def lay_out(self, look: Look) -> list[Line]:
+        return self._draw(look)
+
+    def source(self) -> str:
+        return self._source
+
+
+def plain_parts(
+    text: str,
+    style: str = "",
+    *,
+    prefix: Prefix | None = None,
+    rest: Prefix | None = None,
+    hard: bool = False,
+) -> list[Part]:
+    """Safe text as parts of CHUNK lines; `prefix` is for the first line, `rest` for others."""
+    lines: list[Runs] = [[(piece, style)] for line in text.split("\n") for piece in cut_line(line)]
+    return lines_to_parts(lines, prefix=prefix, rest=rest, hard=hard)
+
+
+def lines_to_parts(
+    lines: list[Runs],
+    *,
+    prefix: Prefix | None = None,
+    rest: Prefix | None = None,
+    hard: bool = False,
+) -> list[Part]:
+    parts: list[Part] = []
+    rest = rest or prefix
+    for start in range(0, len(lines), CHUNK):
+        parts.append(
+            PlainPart(
+                lines[start : start + CHUNK],
+                prefix=prefix if start == 0 else rest,
+                rest=rest,
+                hard=hard,
+            )
+        )
+    return parts
+
+
+def cut_line(line: str) -> list[str]:
+    """The line, or its pieces of LINE_LIMIT."""
+    if len(line) <= LINE_LIMIT:
+        return [line]
+    return [line[i : i + LINE_LIMIT] for i in range(0, len(line), LINE_LIMIT)]
+
+
+def spans_to_lines(spans: list[tuple[str, str]]) -> list[Runs]:
+    """Styled text with newlines in it → one list of runs per line."""
+    lines: list[Runs] = [[]]
+    for text, style in spans:
+        head, *others = text.split("\n")
+        if head:
+            lines[-1].append((head, style))
+        for other in others:
+            lines.append([(other, style)] if other else [])
+    return [line or [("", "")] for line in lines]
+
+
+__all__ = [
+    "CHUNK", "LINE_LIMIT", "Line", "Look", "Part", "PlainPart", "Prefix", "RowPart", "Run", "Runs",
+    "cut_line", "lines_to_parts", "plain_parts", "spans_to_lines",
+]  # fmt: skip

@@ -1,0 +1,489 @@
+"""Blocks of tool calls and of the API's other blocks: one line each, more when opened.
+
+While something happens (arguments stream, a command writes) a window of the last lines
+stands below the line; when it is done the line stays and the rest folds.
+"""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from rich.cells import cell_len
+
+from agent_tui.agent.messages import ToolResultMessage
+from agent_tui.text import SafeText, clean, count, duration
+from agent_tui.tui.transcript import tool_text
+from agent_tui.tui.transcript.blocks import DEEP, Block, Modes, ansi_lines, output_parts
+from agent_tui.tui.transcript.code import Code, CodePart, code_parts
+from agent_tui.tui.transcript.lines import Line, Look, Prefix, Runs, crop_runs, row
+from agent_tui.tui.transcript.parts import Part, RowPart, lines_to_parts, plain_parts
+
+State = Literal["arguments", "pending", "waiting", "running", "done", "failed", "stopped"]
+
+WINDOW = 12
+"""Lines of streaming arguments shown below a call."""
+
+OUTPUT_WINDOW = 8
+"""Lines of live output shown below a running call."""
+
+_TAIL = 16_384
+"""Characters kept of a string argument or of live output while it streams."""
+
+_DEEP_CODE = Prefix([("    ", "")], [("    ", "")])
+
+
+class Tail:
+    """The end of a growing text, of bounded size. lines: how many line ends went by."""
+
+    __slots__ = ("_pieces", "_size", "lines")
+
+    def __init__(self) -> None:
+        self._pieces: deque[str] = deque()
+        self._size = 0
+        self.lines = 0
+
+    def add(self, text: str) -> None:
+        if not text:
+            return
+        self.lines += text.count("\n")
+        if len(text) > _TAIL:
+            text = text[-_TAIL:]
+        self._pieces.append(text)
+        self._size += len(text)
+        while len(self._pieces) > 1 and self._size - len(self._pieces[0]) >= _TAIL:
+            self._size -= len(self._pieces.popleft())
+
+    def last(self, lines: int) -> str:
+        """At most the last `lines` lines."""
+        text = "".join(self._pieces)
+        self._pieces = deque([text])
+        return "\n".join(text.rsplit("\n", lines)[-lines:])
+
+    def __bool__(self) -> bool:
+        return bool(self._pieces)
+
+
+class Arguments:
+    """The arguments of a call as they become readable: (path, text) additions."""
+
+    def __init__(self) -> None:
+        self.tails: dict[str, Tail] = {}
+        self.characters = 0
+
+    def add(self, path: str, text: str) -> None:
+        tail = self.tails.get(path)
+        if tail is None:
+            tail = self.tails[path] = Tail()
+        tail.add(text)
+        self.characters += len(text)
+
+    def text(self, path: str) -> str:
+        tail = self.tails.get(path)
+        return tail.last(_TAIL) if tail else ""
+
+    def window(self, name: str, lines: int) -> list[Runs]:
+        """The last lines of what has come, in the form of the tool."""
+        main = tool_text.main_argument(name)
+        shown: list[Runs] = []
+        for path, tail in reversed(self.tails.items()):
+            if path == main and name != "shell":
+                continue
+            room = lines - len(shown)
+            if room <= 0:
+                break
+            shown[:0] = self._lines(name, path, tail, room)
+        return shown[-lines:]
+
+    def _lines(self, name: str, path: str, tail: Tail, room: int) -> list[Runs]:
+        text = SafeText(tail.last(room))
+        leaf = path.rpartition(".")[2]
+        if name == "edit" and leaf in ("old", "new"):
+            sign, style = ("-", "diff-del") if leaf == "old" else ("+", "diff-add")
+            return [[(f"{sign}{line}", style)] for line in text.split("\n")]
+        if (name, path) in (("write", "content"), ("shell", "command")):
+            return [[(line, "code")] for line in text.split("\n")]
+        key = clean(path)
+        pieces = text.split("\n")
+        if tail.lines == 0:
+            return [[(f"{key}: ", "muted"), (pieces[0], "output")]]
+        return [[(f"{key}:", "muted")], *([(f"  {piece}", "output")] for piece in pieces)]
+
+
+class ToolBlock(Block):
+    """One tool call from its first argument to its result."""
+
+    kind = "tool"
+    foldable = True
+
+    def __init__(self, call_id: str, name: str, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self.call_id = call_id
+        self.name = clean(name)
+        self.state: State = "arguments"
+        self.caller: Mapping[str, Any] | None = None
+        self.result: ToolResultMessage | None = None
+        self._clock = clock
+        self._tool = name
+        self._arguments: Mapping[str, Any] = {}
+        self._streaming = Arguments()
+        self._output = Tail()
+        self._progress = ""
+        self._started: float | None = None
+        self._seconds: float | None = None
+        self._asked = False
+
+    # --- what happens ------------------------------------------------------------------
+
+    def add_arguments(self, additions: list[tuple[str, str]]) -> None:
+        for path, text in additions:
+            self._streaming.add(path, text)
+
+    def set_arguments(self, arguments: Mapping[str, Any]) -> None:
+        self._arguments = arguments
+        self._streaming = Arguments()
+        if self.state == "arguments":
+            self.state = "pending"
+
+    def start(self) -> None:
+        if self.state in ("arguments", "pending"):
+            self.state = "running"
+        if self._started is None:
+            self._started = self._clock()
+
+    def ask(self) -> None:
+        self._asked = True
+        self.state = "waiting"
+
+    def answered(self) -> None:
+        if self.state == "waiting":
+            self._asked = False
+            self.state = "running" if self._started is not None else "pending"
+            if self._started is not None:
+                self._started = self._clock()
+
+    def update(self, partial: Any) -> None:
+        """Live output: text is added, {"progress", "total"} shown, other values as JSON."""
+        if isinstance(partial, str):
+            self._output.add(partial)
+        elif isinstance(partial, Mapping):
+            progress, total = partial.get("progress"), partial.get("total")
+            message = partial.get("message")
+            if isinstance(progress, int | float):
+                share = f"{progress:g} of {total:g}" if isinstance(total, int | float) else ""
+                self._progress = clean(" ".join(filter(None, [share, str(message or "")])))
+            elif isinstance(text := partial.get("text", partial.get("output")), str):
+                self._output.add(text)
+            else:
+                self._output.add(tool_text.pretty(partial) + "\n")
+        else:
+            self._output.add(tool_text.pretty(partial) + "\n")
+
+    def end(self, result: ToolResultMessage, duration_ms: int | None) -> None:
+        self.result = result
+        if duration_ms is not None:
+            self._seconds = duration_ms / 1000
+        details = result.details if isinstance(result.details, Mapping) else {}
+        if details.get("stopped") or details.get("skipped"):
+            self.state = "stopped"
+        else:
+            self.state = "failed" if result.is_error else "done"
+        self._output = Tail()
+        self._progress = ""
+
+    def stop(self) -> None:
+        """It will not come to an end: cut while its arguments streamed, or never run."""
+        if self.state in ("arguments", "pending", "waiting", "running"):
+            self.state = "stopped"
+            self._streaming = Arguments()
+
+    # --- how it looks ------------------------------------------------------------------
+
+    @property
+    def live(self) -> bool:
+        return self.state == "running"
+
+    @property
+    def busy(self) -> bool:
+        return self.state in ("arguments", "waiting", "running")
+
+    def is_open(self, modes: Modes) -> bool:
+        if self.expanded is not None:
+            return self.expanded
+        return self.busy or modes.tools_open
+
+    def compose(self, modes: Modes) -> None:
+        body = self._body() if self.is_open(modes) else []
+        folded = bool(body) and self.busy
+        self.parts = [
+            RowPart(lambda look: [self._head(look, fold=folded)]),
+            *body,
+        ]
+
+    def _body(self) -> list[Part]:
+        if self.state == "arguments":
+            lines = self._streaming.window(self._tool, WINDOW)
+            if self._tool == "shell" and len(lines) <= 1:
+                return []
+            return lines_to_parts(lines, prefix=DEEP, hard=True)
+        if self.state == "running":
+            if not self._output:
+                return []
+            text = self._output.last(OUTPUT_WINDOW + 1).removesuffix("\n")
+            lines = ansi_lines("\n".join(text.split("\n")[-OUTPUT_WINDOW:]), "output")
+            return lines_to_parts(lines[-OUTPUT_WINDOW:], prefix=DEEP, hard=True)
+        parts = self._argument_parts()
+        if self.result is not None:
+            parts += self._result_parts(self.result)
+        return parts
+
+    def _argument_parts(self) -> list[Part]:
+        arguments = self._arguments
+        match self._tool:
+            case "shell":
+                command = str(arguments.get("command", ""))
+                if "\n" not in command.strip() and len(command) < 100:
+                    return []
+                return plain_parts(SafeText(command.strip()), "code", prefix=DEEP, hard=True)
+            case "edit":
+                if self._diff():
+                    return []
+                lines: list[Runs] = [
+                    [(SafeText(text), style)] for text, style in tool_text.edit_lines(arguments)
+                ]
+                return lines_to_parts(lines, prefix=DEEP, hard=True)
+            case "write":
+                if self._diff():
+                    return []
+                content = SafeText(str(arguments.get("content", ""))).removesuffix("\n")
+                code = Code(f"file:{arguments.get('path', '')}", content.split("\n"), closed=True)
+                return code_parts(code, prefix=_DEEP_CODE)
+            case "read" | "list" | "glob" | "grep":
+                return []
+            case _:
+                if not arguments:
+                    return []
+                text = "\n".join(
+                    f"{key}: {value if isinstance(value, str) else tool_text.pretty(value)}"
+                    for key, value in arguments.items()
+                )
+                return plain_parts(SafeText(text), "muted", prefix=DEEP, hard=True)
+
+    def _diff(self) -> str:
+        details = self.result.details if self.result else None
+        diff = details.get("diff") if isinstance(details, Mapping) else None
+        return diff if isinstance(diff, str) else ""
+
+    def _result_parts(self, result: ToolResultMessage) -> list[Part]:
+        if (diff := self._diff()) and not result.is_error:
+            lines: list[Runs] = [
+                [(line, tool_text.diff_style(line))]
+                for line in SafeText(diff).rstrip("\n").split("\n")
+                if not line.startswith(("---", "+++"))
+            ]
+            return lines_to_parts(lines, prefix=DEEP, hard=True)
+        parts: list[Part] = []
+        if result.text.strip():
+            parts += output_parts(result.text, "failed" if result.is_error else "output")
+        for block in result.content:
+            if block.type == "image":
+                size = count(len(block.data) * 3 // 4)
+                parts += plain_parts(clean(f"[{block.media_type}, {size} bytes]"), "muted",
+                                     prefix=DEEP)  # fmt: skip
+        return parts
+
+    def _head(self, look: Look, *, fold: bool) -> Line:
+        glyphs = look.glyphs
+        nested = self.caller is not None
+        runs: Runs = [(f"  {glyphs.branch} ", "rule")] if nested else []
+        if fold:
+            runs.append((f"{glyphs.open} ", "muted"))
+        glyph, style = {
+            "arguments": (glyphs.running, "accent"),
+            "pending": (glyphs.running, "muted"),
+            "waiting": (glyphs.paused, "waiting"),
+            "running": (glyphs.running, "accent"),
+            "done": (glyphs.done, "done"),
+            "failed": (glyphs.failed, "failed"),
+            "stopped": (glyphs.stopped, "muted"),
+        }[self.state]
+        runs += [(f"{glyph} ", style), (self.name, "tool-name")]
+        if text := self._summary():
+            runs.append((f"  {text}", "tool-summary"))
+        note = self._note()
+        if note:
+            runs.append((f"   {note}", "failed" if self.state == "failed" else "muted"))
+        return self._aligned(runs, self._status(look), look)
+
+    def _aligned(self, runs: Runs, status: str, look: Look) -> Line:
+        """The runs on the left, the status at the right edge; the left gives way."""
+        taken = cell_len(status) + 2 if status else 0
+        left = crop_runs(runs, max(8, look.width - taken), look.glyphs.ellipsis)
+        if status:
+            used = sum(cell_len(text) for text, _ in left)
+            left.append((" " * max(1, look.width - used - cell_len(status)), ""))
+            left.append((status, "waiting" if self.state == "waiting" else "muted"))
+        return row(left, look, lead=0)
+
+    def _summary(self) -> str:
+        if self.state != "arguments":
+            return tool_text.summary(self._tool, self._arguments)
+        main = tool_text.main_argument(self._tool)
+        if main is not None:
+            text = self._streaming.text(main).strip()
+            first = clean(text.partition("\n")[0][:200])
+            return f'"{first}"' if first and self._tool in ("grep", "glob") else first
+        return ""
+
+    def _note(self) -> str:
+        if self.state == "stopped":
+            return "stopped" if self._started is not None or self.result else "not run"
+        if self.result is not None:
+            return tool_text.outcome(self._tool, self.result)
+        return ""
+
+    def _status(self, look: Look) -> str:
+        match self.state:
+            case "arguments":
+                return "arguments streaming"
+            case "waiting":
+                return "waiting for approval"
+            case "running" if self._started is not None:
+                elapsed = duration(look.now() - self._started)
+                return f"{self._progress}  {elapsed}" if self._progress else elapsed
+            case "done" | "failed" if self._seconds is not None and self._seconds >= 1:
+                return duration(self._seconds)
+            case _:
+                return ""
+
+    def tick(self) -> bool:
+        return self.live
+
+    def source(self) -> str:
+        """The call in one line and its result."""
+        text = f"{self.name} {tool_text.summary(self._tool, self._arguments)}".rstrip()
+        if self.result is not None and self.result.text:
+            text += "\n" + SafeText(self.result.text)
+        return text
+
+
+class OpaqueBlock(Block):
+    """A block of the API that is no text, thinking or client call: a program in the
+    container, a server tool, its result, anything new."""
+
+    kind = "tool"
+    foldable = True
+
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.raw = raw
+        self.result: Mapping[str, Any] | None = None
+        self.done = False
+        self.stopped = False
+        self._code = Code("python")
+        self._streaming = Arguments()
+        self._rest = ""
+
+    @property
+    def program(self) -> bool:
+        return str(self.raw.get("name", "")) in ("code_execution", "bash_code_execution")
+
+    def add_arguments(self, additions: list[tuple[str, str]]) -> None:
+        for path, text in additions:
+            self._streaming.add(path, text)
+            if self.program and path in ("code", "command"):
+                *lines, self._rest = (self._rest + SafeText(text)).split("\n")
+                self._code.lines += lines
+                self._code.partial = self._rest
+
+    def close(self, raw: Mapping[str, Any]) -> None:
+        self.raw = raw
+        arguments = raw.get("input")
+        if self.program and isinstance(arguments, Mapping):
+            text = str(arguments.get("code") or arguments.get("command") or "")
+            language = "python" if arguments.get("code") else "bash"
+            self._code = Code(language, SafeText(text).rstrip("\n").split("\n"), closed=True)
+        self._streaming = Arguments()
+        self.done = raw.get("type") != "server_tool_use"
+
+    def answer(self, raw: Mapping[str, Any]) -> None:
+        """Its result block has come."""
+        self.result = raw
+        self.done = True
+
+    def stop(self) -> None:
+        if not self.done:
+            self.stopped = True
+
+    @property
+    def failed(self) -> bool:
+        content = (self.result or self.raw).get("content")
+        if not isinstance(content, Mapping):
+            return False
+        return str(content.get("type", "")).endswith("_error") or bool(content.get("return_code"))
+
+    def is_open(self, modes: Modes) -> bool:
+        if self.expanded is not None:
+            return self.expanded
+        return modes.tools_open or (self.program and not self.done and not self.stopped)
+
+    def compose(self, modes: Modes) -> None:
+        opened = self.is_open(modes)
+        body: list[Part] = []
+        if opened and self.program:
+            if self._code.closed:
+                body = code_parts(self._code, prefix=_DEEP_CODE)
+            else:
+                start = max(0, len(self._code.lines) - WINDOW)
+                body = [CodePart(self._code, start, None, prefix=_DEEP_CODE)]
+            if text := self._output():
+                body += output_parts(text)
+        elif opened:
+            body = plain_parts(
+                SafeText(tool_text.pretty(self.raw)), "muted", prefix=DEEP, hard=True
+            )
+            if self.result is not None:
+                text = tool_text.pretty(self.result)
+                body += plain_parts(SafeText(text), "output", prefix=DEEP, hard=True)
+        fold = bool(body) and not self.done
+        self.parts = [RowPart(lambda look: [self._head(look, fold)]), *body]
+
+    def _output(self) -> str:
+        content = (self.result or {}).get("content")
+        if not isinstance(content, Mapping):
+            return ""
+        pieces = [content.get("stdout"), content.get("stderr"), content.get("error_code")]
+        return "\n".join(str(piece).rstrip("\n") for piece in pieces if piece)
+
+    def _head(self, look: Look, fold: bool) -> Line:
+        glyphs = look.glyphs
+        runs: Runs = [(f"{glyphs.open} ", "muted")] if fold else []
+        if self.stopped:
+            glyph, style = glyphs.stopped, "muted"
+        elif self.failed:
+            glyph, style = glyphs.failed, "failed"
+        elif not self.done:
+            glyph, style = glyphs.running, "accent"
+        else:
+            glyph, style = glyphs.done, "done"
+        if self.program:
+            runs.append((f"{glyph} ", style))
+            runs.append((f"{glyphs.program} program", "tool-name"))
+            lines = len(self._code.lines)
+            runs.append((f"  {count(lines)} line{'' if lines == 1 else 's'}", "tool-summary"))
+            if self.result is not None and (first := self._output().strip().partition("\n")[0]):
+                runs.append((f"   {clean(first[:120])}", "failed" if self.failed else "muted"))
+        else:
+            kind = clean(str(self.raw.get("type", "block")))
+            name = clean(str(self.raw.get("name", ""))) or kind.removesuffix("_tool_result")
+            known = kind == "server_tool_use" or kind.endswith("_tool_result")
+            runs.append((f"{glyph if known else glyphs.info} ", style if known else "muted"))
+            runs.append((name, "tool-name" if known else "muted"))
+            arguments = self.raw.get("input")
+            if isinstance(arguments, Mapping) and arguments:
+                runs.append((f"  {tool_text.pairs(arguments)}", "tool-summary"))
+        return row(runs, look, lead=0)
+
+    def source(self) -> str:
+        if self.program:
+            return "\n".join(self._code.lines)
+        return SafeText(tool_text.pretty(self.raw))

@@ -1,0 +1,152 @@
+"""What a tool call says in one line: the argument that tells most, and how it ended.
+
+Known tools (DESIGN "Built-in tools") have their own words; any other shows its arguments.
+Everything that comes back is safe text.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from agent_tui.agent.messages import ToolResultMessage
+from agent_tui.text import clean, count
+
+_MAIN = {
+    "read": "path",
+    "write": "path",
+    "edit": "path",
+    "list": "path",
+    "glob": "pattern",
+    "grep": "pattern",
+    "shell": "command",
+}
+_SUMMARY_LIMIT = 200
+
+
+def main_argument(name: str) -> str | None:
+    """The argument that names what the call works on."""
+    return _MAIN.get(name)
+
+
+def summary(name: str, arguments: Mapping[str, Any]) -> str:
+    """`"def total"`, `shop/cart.py`, `pytest -q`, or `year=2025, sql=SELECT …`."""
+    key = _MAIN.get(name)
+    value = arguments.get(key) if key else None
+    if isinstance(value, str) and value:
+        first = value.strip().partition("\n")[0]
+        text = clean(first[:_SUMMARY_LIMIT])
+        if name in ("grep", "glob"):
+            path = arguments.get("path")
+            return f'"{text}"' + (f" in {clean(path)}" if isinstance(path, str) else "")
+        return text
+    return pairs(arguments)
+
+
+def pairs(arguments: Mapping[str, Any]) -> str:
+    shown: list[str] = []
+    size = 0
+    for key, value in arguments.items():
+        text = value if isinstance(value, str) else _json(value)
+        item = f"{clean(key)}={clean(text[:_SUMMARY_LIMIT])}"
+        shown.append(item)
+        size += len(item)
+        if size > _SUMMARY_LIMIT:
+            break
+    return ", ".join(shown)
+
+
+def _json(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        return str(value)
+
+
+def pretty(value: Any) -> str:
+    """JSON for reading; never raises."""
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=2)
+    except (TypeError, ValueError):
+        return str(value)
+
+
+def outcome(name: str, result: ToolResultMessage) -> str:
+    """`3 matches`, `lines 1-80`, `+4 −1`, `41 lines`; for an error its first line."""
+    details: Mapping[str, Any] = result.details if isinstance(result.details, dict) else {}
+    if result.is_error:
+        exit_code = details.get("exit_code")
+        if isinstance(exit_code, int):
+            return f"exit {exit_code}"
+        return clean(_first_line(result.text)[:_SUMMARY_LIMIT])
+    match name:
+        case "read" if "first_line" in details:
+            first, last = details.get("first_line"), details.get("last_line")
+            return "empty" if not last else f"lines {first}-{last}"
+        case "grep" if "count" in details:
+            return _number(details["count"], "match", "matches")
+        case "glob" | "list" if "count" in details:
+            return _number(details["count"], "entry" if name == "list" else "file",
+                           "entries" if name == "list" else "files")  # fmt: skip
+        case "edit" | "write" if isinstance(details.get("diff"), str):
+            added, removed = diff_counts(details["diff"])
+            return f"+{added} −{removed}"
+        case "shell" if isinstance(details.get("exit_code"), int) and details["exit_code"]:
+            return f"exit {details['exit_code']}"
+        case _:
+            return _size(result)
+
+
+def _first_line(text: str) -> str:
+    return next((line for line in text.split("\n") if line.strip()), "")
+
+
+def _number(n: Any, one: str, many: str) -> str:
+    return f"{count(n)} {one if n == 1 else many}" if isinstance(n, int) else ""
+
+
+def _size(result: ToolResultMessage) -> str:
+    text = result.text.strip("\n")
+    images = sum(1 for block in result.content if block.type == "image")
+    notes: list[str] = []
+    if text.strip():
+        lines = text.count("\n") + 1
+        notes.append(_number(lines, "line", "lines"))
+    if images:
+        notes.append(_number(images, "image", "images"))
+    return ", ".join(notes)
+
+
+def diff_counts(diff: str) -> tuple[int, int]:
+    """(added, removed) lines of a unified diff."""
+    added = removed = 0
+    for line in diff.split("\n"):
+        if line.startswith("+") and not line.startswith("+++"):
+            added += 1
+        elif line.startswith("-") and not line.startswith("---"):
+            removed += 1
+    return added, removed
+
+
+def edit_lines(arguments: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    """(text, style) lines of the edits of an `edit` call: what goes out, what comes in."""
+    edits = arguments.get("edits")
+    for number, edit in enumerate(edits if isinstance(edits, list) else []):
+        if not isinstance(edit, dict):
+            continue
+        if number:
+            yield "", ""
+        for line in str(edit.get("old", "")).split("\n"):
+            yield f"-{line}", "diff-del"
+        for line in str(edit.get("new", "")).split("\n"):
+            yield f"+{line}", "diff-add"
+
+
+def diff_style(line: str) -> str:
+    """The style of a line of a unified diff."""
+    if line.startswith("@@"):
+        return "diff-hunk"
+    if line.startswith("+") and not line.startswith("+++"):
+        return "diff-add"
+    if line.startswith("-") and not line.startswith("---"):
+        return "diff-del"
+    return "output"
