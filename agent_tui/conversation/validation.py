@@ -6,8 +6,12 @@ where the schema refuses the value as it is.
 """
 
 import copy
+import json
 import logging
+import math
 import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 log = logging.getLogger(__name__)
@@ -46,7 +50,8 @@ def validate_arguments(schema: dict[str, Any], arguments: dict[str, Any]) -> dic
         coerced = copy.deepcopy(arguments)
         for _ in range(_MAX_ROUNDS):
             errors = list(validator.iter_errors(coerced))
-            if not any([_coerce(coerced, error) for error in errors]):
+            repaired = [_coerce(coerced, error) for error in errors]
+            if not any(repaired):
                 break
     except Exception as error:
         # An unresolvable $ref or a bad pattern shows only when it is reached.
