@@ -108,6 +108,11 @@ class Journal:
         entry.duration_ms = round((time.time() - entry.time) * 1000, 1)
         self._write({"event": "end", "n": entry.n, "time": time.time()} | entry.outcome())
 
+    @property
+    def count(self) -> int:
+        """Requests entered so far."""
+        return len(self._entries)
+
     def entries(self) -> list[dict[str, Any]]:
         with self._lock:
             return [entry.as_json() for entry in self._entries]

@@ -180,7 +180,7 @@ def build_app(
         )
 
     def problem_response(problem: ApiProblem) -> Response:
-        request_id = make_id("req_", problem.message, len(journal.entries()))
+        request_id = make_id("req_", problem.message, journal.count)
         return respond(problem.as_json(request_id), problem.status, request_id=request_id)
 
     async def messages(request: Request) -> Any:

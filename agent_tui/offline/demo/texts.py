@@ -129,7 +129,7 @@ A change, and some data:
 
 한국어: 조합형과 완성형이 섞여 있어도 줄의 폭은 같아야 합니다.
 
-Ελληνικά, кириллица, ไทย, हिन्दी; accents as one character (é) and as two (é); \
+Ελληνικά, кириллица, ไทย, हिन्दी; accents as one character (\u00e9) and as two (e\u0301); \
 emoji of one and of many code points: 🙂 👩‍💻 🏳️‍🌈 🇪🇺.
 
 | language | greeting | columns |

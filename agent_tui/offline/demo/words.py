@@ -9,6 +9,17 @@ _SHOWN_LINES = 12
 _SHOWN_WIDTH = 200
 
 
+_NUMBERED = re.compile(r"^ *\d+\t", re.M)
+
+
+def without_notes(text: str) -> str:
+    """A result without the line numbers and the [bracketed] notes that a tool puts around it."""
+    lines = [line for line in text.splitlines() if not re.fullmatch(r"\[.*\]", line)]
+    if lines and all(_NUMBERED.match(line) for line in lines if line):
+        lines = [_NUMBERED.sub("", line) for line in lines]
+    return "\n".join(lines)
+
+
 def plural(count: int, noun: str, many: str = "") -> str:
     return f"{count} {noun if count == 1 else many or noun + 's'}"
 
@@ -52,7 +63,8 @@ _EXPLANATIONS: list[tuple[str, str]] = [
     ),
     (r"permission denied", "The system does not let this user do that."),
     (r"timed? ?out|time limit", "It took longer than its time limit allows."),
-    (r"is a directory", "That is a folder, not a file."),
+    (r"is a (?:directory|folder)", "That is a folder, not a file."),
+    (r"exit code [1-9]", "The command ran and reported a failure by its exit code."),
     (
         r"argument|schema|validation|required property|should be",
         "The arguments did not fit the tool's parameters, so it did not run.",

@@ -18,6 +18,7 @@ from agent_tui.offline.demo.words import (
     table,
     told,
     unquoted,
+    without_notes,
 )
 
 
@@ -36,7 +37,7 @@ def list_files(scene: Scene, match: re.Match[str]) -> Script:
     if not outcomes or outcomes[0].is_error:
         yield Say(report_all(outcomes))
         return
-    entries = [line.strip() for line in outcomes[0].text.splitlines() if line.strip()]
+    entries = [e.strip() for e in without_notes(outcomes[0].text).splitlines() if e.strip()]
     shown = "\n".join(f"- {code(entry)}" for entry in entries[:20])
     more = f"\n\n… and {plural(len(entries) - 20, 'more')}" if len(entries) > 20 else ""
     file = pick_file(entries)
@@ -81,11 +82,9 @@ def read_files(scene: Scene, match: re.Match[str]) -> Script:
             parts.append(report(outcome))
             continue
         name = code(str(outcome.input.get("path")))
-        words = len(outcome.text.split())
-        parts.append(
-            f"{name}: {plural(outcome.lines, 'line')}, {plural(words, 'word')}. It begins:\n\n"
-            f"{fenced(outcome.text)}"
-        )
+        text = without_notes(outcome.text)
+        lines, words = plural(len(text.splitlines()), "line"), plural(len(text.split()), "word")
+        parts.append(f"{name}: {lines}, {words}. It begins:\n\n{fenced(outcome.text)}")
     yield Say("\n\n".join(parts) or report_all(outcomes))
 
 
@@ -228,11 +227,12 @@ def edit(scene: Scene, match: re.Match[str]) -> Script:
     if not outcomes or outcomes[0].is_error:
         yield Say(report_all(outcomes) + "\n\nI change nothing.")
         return
-    found = outcomes[0].text.count(old)
+    text = without_notes(outcomes[0].text)
+    found = text.count(old)
     if not found:
         yield Say(
-            f"{code(old)} is nowhere in the {plural(outcomes[0].lines, 'line')} that `read` gave, "
-            f"so I leave {code(path)} alone."
+            f"{code(old)} is nowhere in the {plural(len(text.splitlines()), 'line')} that `read` "
+            f"gave, so I leave {code(path)} alone."
         )
         return
     outcomes = yield Say(
