@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from agent_tui.text import clean, cut
+
 
 class SessionError(Exception):
     """Base of all; str() is what the user reads."""
@@ -14,7 +16,7 @@ class SessionNotFoundError(SessionError):
     def __init__(self, wanted: str, nearest: Sequence[str] = (), where: str = "") -> None:
         self.wanted = wanted
         self.nearest = list(nearest)
-        text = f"There is no session {wanted!r}{' ' + where if where else ''}."
+        text = f"There is no session {_quoted(wanted)}{' ' + where if where else ''}."
         if self.nearest:
             text += f" Did you mean {' or '.join(self.nearest)}?"
         super().__init__(text)
@@ -28,7 +30,7 @@ class SessionElsewhereError(SessionNotFoundError):
         self.cwd = cwd
         self.path = path
         self.args = (
-            f"Session {wanted!r} was not found here; it belongs to {cwd}. "
+            f"Session {_quoted(wanted)} was not found here; it belongs to {clean(cwd)}. "
             "Start agent-tui there to go on with it.",
         )
 
@@ -41,7 +43,7 @@ class SessionAmbiguousError(SessionError):
         self.matches = list(matches)
         shown = ", ".join(self.matches[:5]) + (", ..." if len(self.matches) > 5 else "")
         super().__init__(
-            f"{wanted!r} begins the id of {len(self.matches)} sessions ({shown}). "
+            f"{_quoted(wanted)} begins the id of {len(self.matches)} sessions ({shown}). "
             "Give more letters of the id."
         )
 
@@ -106,3 +108,7 @@ class SessionClosedError(SessionError):
         super().__init__(
             "The session was opened for reading only." if read_only else "The session is closed."
         )
+
+
+def _quoted(wanted: str) -> str:
+    return f"'{cut(clean(wanted), 60)}'"

@@ -19,6 +19,7 @@ from agent_tui.sessions.errors import (
 from agent_tui.sessions.reader import Damage, Line, NewerHeader, read_line
 from agent_tui.sessions.records import Header, MessageRecord
 from agent_tui.sessions.store import SUFFIX, folder_of, id_in_name, sessions_folder
+from agent_tui.text import cut
 
 log = logging.getLogger(__name__)
 
@@ -156,7 +157,7 @@ def _prompt_in_part(data: bytes) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text[: 4 * PROMPT_LENGTH].split())[:PROMPT_LENGTH]
+    return cut(" ".join(text[: 4 * PROMPT_LENGTH].split()), PROMPT_LENGTH)
 
 
 _MESSAGE_LINE = re.compile(rb'^\{"type":"message"', re.MULTILINE)
@@ -207,6 +208,8 @@ def _matching(wanted: str, paths: list[Path]) -> list[Path]:
 
 
 def _nearest(wanted: str, paths: list[Path]) -> list[str]:
+    if not wanted:
+        return []
     ids = [id_in_name(path) for path in paths]
     close = difflib.get_close_matches(wanted, ids, n=3, cutoff=0.5)
     # A prefix mistyped is far from a whole id: compare it with prefixes of its length.

@@ -27,6 +27,7 @@ from agent_tui.sessions.records import (
     without_surrogates,
 )
 from agent_tui.sessions.tree import SessionTree
+from agent_tui.text import clean
 
 UNREADABLE = "could not be read"
 CUT_SHORT = "was cut short (the program ended while it wrote it)"
@@ -155,7 +156,7 @@ def read_line(line: Line, is_known: Callable[[str], bool] = lambda _: False) -> 
 def _pieces(line: Line, is_known: Callable[[str], bool]) -> Iterator[Parsed]:
     text = line.data.decode("utf-8", "surrogateescape")
     place = _place_in(text)
-    start, record = _glued(text, place[0], is_known)
+    start, record = _glued(text, is_known)
     first = _whole_start(text[:start]) if start is not None else _whole_start(text)
     if first is not None:
         yield first
@@ -175,29 +176,33 @@ _PLACE = re.compile(
 )
 
 
-def _glued(
-    text: str, first_id: str | None, is_known: Callable[[str], bool]
-) -> tuple[int | None, Parsed | None]:
+def _glued(text: str, is_known: Callable[[str], bool]) -> tuple[int | None, Parsed | None]:
     """Where a whole record begins behind something broken, and the record.
 
     Objects inside of a record look alike, and what is in them comes from the model. So a
     record counts only if it ends with the line, and if what is before it is broken already
-    there, or its parent is known: no text of a model can meet that but by copying an id.
+    there, or too short to hold anything of a model, or its parent is known (a model is never
+    told the ids of records).
     """
     broken_at = _first_error(text)
     for found in _RECORD_START.finditer(text, 1):
+        start = found.start()
         try:
-            data = text[found.start() :].encode("utf-8")
+            data = text[start:].encode("utf-8")
             value = json.loads(data)
         except (ValueError, RecursionError):
             continue
         record = _record(value, data)
         if isinstance(record, Damage):
             continue
+        before_id, _ = _place_in(text[:start])
         parent_id = value.get("parent_id")
-        known = isinstance(parent_id, str) and (parent_id == first_id or is_known(parent_id))
-        if known or broken_at <= found.start() + 2:
-            return found.start(), record
+        if (
+            broken_at <= start + len('{"')
+            or before_id is None
+            or (isinstance(parent_id, str) and (parent_id == before_id or is_known(parent_id)))
+        ):
+            return start, record
     return None, None
 
 
@@ -250,7 +255,7 @@ def _record(value: Any, data: bytes) -> Parsed:
     adapter = ADAPTERS.get(kind) if isinstance(kind, str) else None
     version = value.get("version", VERSION)
     if adapter is None:
-        kind = str(kind)[:40]
+        kind = clean(str(kind)[:40])
         reason = f"is of a kind that this version of agent-tui does not know ({kind})"
         return Damage(reason, record_id, parent_id)
     if not isinstance(version, int) or version > VERSION:

@@ -164,11 +164,6 @@ def encode(record: Record | Header, mask: Mask | None = None) -> bytes:
     return line + b"\n"
 
 
-def canonical(message: BaseModel, mask: Mask | None = None) -> bytes:
-    """The message as it is stored; equal bytes mean that a reference loses nothing."""
-    return _dump(_plain(message, mask, 0))
-
-
 def _dump(value: Any) -> bytes:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     try:
@@ -201,10 +196,13 @@ def _plain(value: Any, mask: Mask | None, depth: int) -> Any:
 
 
 def _plain_model(model: BaseModel, mask: Mask | None, depth: int) -> dict[str, Any]:
-    out: dict[str, Any] = {}
     fields = {name: getattr(model, name) for name in type(model).model_fields}
-    for name, value in {**fields, **(model.__pydantic_extra__ or {})}.items():
-        out[name] = _plain(value, None if name in _NOT_MASKED else mask, depth + 1)
+    out = {
+        name: _plain(value, None if name in _NOT_MASKED else mask, depth + 1)
+        for name, value in fields.items()
+    }
+    for name, value in (model.__pydantic_extra__ or {}).items():
+        out[name] = _plain(value, mask, depth + 1)
     if fields.get("details") is not None:
         size = len(_dump(out["details"]))
         if size > MAX_DETAILS:

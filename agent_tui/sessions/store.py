@@ -4,17 +4,15 @@ What a message or a queue change is to the session is decided here; the state is
 tree.py, the lines in records.py, the disk in reader.py and writer.py.
 """
 
-import hashlib
 import logging
-import os
-import re
 import time
-from collections import deque
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from agent_tui.agent.message_queue import QueueKind
 from agent_tui.agent.messages import AgentMessage, Container, ToolResultMessage, new_id
+from agent_tui.paths import folder_slug
 from agent_tui.sessions.errors import (
     SessionClosedError,
     SessionNotFoundError,
@@ -35,11 +33,10 @@ from agent_tui.sessions.records import (
     Record,
     ThinkingRecord,
     ToolOutcomeRecord,
-    canonical,
     encode,
 )
 from agent_tui.sessions.tree import QueuedMessage, SessionTree
-from agent_tui.sessions.writer import SessionWriter, Ticket
+from agent_tui.sessions.writer import Line, SessionWriter, Ticket
 
 log = logging.getLogger(__name__)
 
@@ -77,10 +74,9 @@ class Session:
         self._new = new
         self._read_only = read_only
         self._closed = False
-        self._held: list[bytes] = []
-        self._warnings: deque[str] = deque()
+        self._held: list[Line] = []
         self._on_branch = self._branch_ids()
-        self._written_outcomes: dict[str, tuple[str, bytes]] = {}
+        self._written_outcomes: dict[str, tuple[str, AgentMessage | None]] = {}
         self.path = path
         self.notices = list(notices)
         """What was damaged when the file was read, a sentence each, for the user."""
@@ -92,7 +88,8 @@ class Session:
         """A new session of the folder `cwd`, under home/sessions. The file is made with the
         first message, queue item or draft, so that looking around leaves no empty ones.
 
-        mask: applied to every string before it is written; it takes the secrets out.
+        mask: applied to every string before it is written; it takes the secrets out. It runs
+        in the writer's thread. A message is final once it is recorded: do not change it.
         """
         header = _new_header(cwd)
         stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(header.created))
@@ -246,7 +243,7 @@ class Session:
         )
         lines = record
         written = self._written_outcomes.pop(message.id, None)
-        if written is not None and written[1] == self._digest(message):
+        if written is not None and written[1] == message:
             lines = record.model_copy(update={"message": None, "outcome": written[0]})
         ticket = self._record(record, lines, sync=True, begins=True)
         if moved:
@@ -261,7 +258,7 @@ class Session:
         record = ToolOutcomeRecord(
             parent_id=self._tree.leaf, message=result, duration_ms=duration_ms
         )
-        self._written_outcomes[result.id] = (record.id, self._digest(result))
+        self._written_outcomes[result.id] = (record.id, _copy(result))
         return self._record(record, sync=True, begins=True)
 
     def record_queue(
@@ -335,9 +332,7 @@ class Session:
 
     def warnings(self) -> list[str]:
         """What went wrong (or right again) with writing since the last call, for the user."""
-        out = list(self._warnings)
-        self._warnings.clear()
-        return out + (self._writer.warnings() if self._writer is not None else [])
+        return self._writer.warnings() if self._writer is not None else []
 
     @property
     def unsaved(self) -> int:
@@ -367,12 +362,7 @@ class Session:
             raise ValueError(f"a {record.type} record {problem}")
         if self._writer is None:
             return _done(True)
-        try:
-            line = encode(written or record, self._mask)
-        except Exception as error:  # a mask that throws must not let a secret through
-            log.exception("a %s record could not be encoded", record.type)
-            self._warnings.append(f"A part of the session could not be stored: {error}.")
-            return _done(False)
+        line = partial(encode, written or record, self._mask)
         if self._new and not begins:
             self._held.append(line)
             return _done(True)
@@ -387,8 +377,14 @@ class Session:
     def _branch_ids(self) -> set[str]:
         return {node.message.id for node in self._tree.branch() if node.message is not None}
 
-    def _digest(self, message: AgentMessage) -> bytes:
-        return hashlib.blake2b(canonical(message, self._mask)).digest()
+
+def _copy(message: ToolResultMessage) -> ToolResultMessage | None:
+    """To see whether the message is still the same later; None: its details forbid it."""
+    try:
+        return message.model_copy(deep=True)
+    except Exception as error:
+        log.debug("a result is written twice: %s", error)
+        return None
 
 
 def _new_header(cwd: str) -> Header:
@@ -402,12 +398,8 @@ def _done(ok: bool) -> Ticket:
 
 
 def folder_of(cwd: str, home: Path) -> Path:
-    """Where the sessions of a folder are: its path readable, made unique by a hash (links
-    are followed, so that one folder has one place)."""
-    real = os.path.realpath(cwd)
-    words = re.sub(r"[^A-Za-z0-9._-]+", "-", real).strip("-.")[-60:].lstrip("-.")
-    digest = hashlib.sha256(os.fsencode(real)).hexdigest()[:8]
-    return sessions_folder(home) / f"{words or 'root'}-{digest}"
+    """Where the sessions of a folder are; not made here."""
+    return sessions_folder(home) / folder_slug(cwd)
 
 
 def sessions_folder(home: Path) -> Path:

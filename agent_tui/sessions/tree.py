@@ -24,6 +24,7 @@ from agent_tui.sessions.records import (
     ThinkingRecord,
     ToolOutcomeRecord,
 )
+from agent_tui.text import clean
 
 
 @dataclass(slots=True)
@@ -88,7 +89,8 @@ class QueueState:
             case "resume":
                 self.paused = False
             case _:
-                return f"does something to the queue that this version does not know ({record.op})"
+                op = clean(record.op[:40])
+                return f"does something to the queue that this version does not know ({op})"
         return None
 
     def _reorder(self, steer: list[str], follow_up: list[str]) -> None:

@@ -15,10 +15,14 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent_tui.paths import private_folder
 from agent_tui.sessions.errors import SessionClosedError, SessionLockedError
 from agent_tui.sessions.lock import SessionLock
 
 log = logging.getLogger(__name__)
+
+Line = bytes | Callable[[], bytes]
+"""A line with its newline, or what makes it: that runs in the thread, for it may be long."""
 
 Ticket = Future[bool]
 """Done when its line is on its way: True when it was written (and, if asked, synced)."""
@@ -29,7 +33,7 @@ _NO_SYNC = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP}
 
 @dataclass(slots=True)
 class _Job:
-    line: bytes | None
+    line: Line | None
     sync: bool
     done: Ticket
     last: bool = False
@@ -73,7 +77,7 @@ class SessionWriter:
         """Lines that could not be written so far."""
         return len(self._backlog)
 
-    def put(self, line: bytes, *, sync: bool = False) -> Ticket:
+    def put(self, line: Line, *, sync: bool = False) -> Ticket:
         """Appends the line (newline included) after all before it; never blocks. Raises
         SessionClosedError."""
         return self._put(_Job(line, sync, Future()))
@@ -129,7 +133,7 @@ class SessionWriter:
                 jobs = []
             while not self._jobs.empty():
                 jobs.append(self._jobs.get_nowait())
-            self._backlog.extend(job.line for job in jobs if job.line is not None)
+            made = [self._make(job.line) for job in jobs]
             try:
                 ok = self._write_backlog()
                 if ok and any(job.sync for job in jobs):
@@ -137,11 +141,23 @@ class SessionWriter:
             except Exception:  # whoever waits must hear of it, and the next line has its turn
                 log.exception("writing %s failed", self._path)
                 ok = False
-            for job in jobs:
-                job.done.set_result(ok)
+            for job, is_made in zip(jobs, made, strict=True):
+                job.done.set_result(ok and is_made)
             if any(job.last for job in jobs):
                 self._release()
                 return
+
+    def _make(self, line: Line | None) -> bool:
+        """Put the line in the backlog; False if it cannot be made (a mask that throws must
+        not let a secret through)."""
+        try:
+            if line is not None:
+                self._backlog.append(line if isinstance(line, bytes) else line())
+        except Exception as error:
+            log.exception("a line for %s could not be made", self._path)
+            self._warnings.put(f"A part of the session could not be stored: {error}.")
+            return False
+        return True
 
     def _write_backlog(self) -> bool:
         if not self._backlog:
@@ -219,7 +235,7 @@ class SessionWriter:
         if self._exists:
             self._fd = os.open(self._path, flags)
             return self._fd
-        make_private_folder(self._path.parent)
+        private_folder(self._path.parent)
         if self._lock is None:
             try:
                 self._lock = SessionLock.acquire(self._path)
@@ -237,15 +253,6 @@ class SessionWriter:
         if self._lock is not None:
             self._lock.release()
             self._lock = None
-
-
-def make_private_folder(path: Path) -> None:
-    """Makes the folder and those above it that are missing, each 0700. Raises OSError."""
-    if path.is_dir():
-        return
-    if path.parent != path:
-        make_private_folder(path.parent)
-    path.mkdir(mode=0o700, exist_ok=True)
 
 
 def _sync_folder(path: Path) -> None:

@@ -1,0 +1,183 @@
+"""Which sessions there are: lists from the ends of files, ids by prefix (E09, E11, E12, E16)."""
+
+import os
+from pathlib import Path
+
+import pytest
+from session_making import assistant, user
+
+from agent_tui.agent.messages import ImageContent, TextContent, UserMessage
+from agent_tui.sessions import (
+    Session,
+    SessionAmbiguousError,
+    SessionElsewhereError,
+    SessionInfo,
+    SessionNotFoundError,
+    find,
+    list_all,
+    list_sessions,
+    newest,
+)
+from agent_tui.sessions.index import PROMPT_LENGTH, SAMPLE, read_info
+
+
+def make(home: Path, cwd: str, prompt: str, modified: float, more: int = 0) -> Path:
+    session = Session.create(cwd, home)
+    session.record_model("m")
+    session.append_message(user(prompt))
+    for n in range(more):
+        session.append_message(assistant(f"answer {n}"))
+    assert session.close()
+    assert session.path is not None
+    os.utime(session.path, (modified, modified))
+    return session.path
+
+
+def rename(path: Path, session_id: str) -> Path:
+    return path.rename(path.with_name(f"20260101T000000_{session_id}.jsonl"))
+
+
+def test_the_last_changed_comes_first(tmp_path: Path) -> None:
+    make(tmp_path, "/work/a", "oldest", 100.0)
+    make(tmp_path, "/work/a", "newest", 300.0, more=4)
+    make(tmp_path, "/work/a", "middle", 200.0)
+    make(tmp_path, "/work/b", "other folder", 400.0)
+    here = list_sessions("/work/a", tmp_path)
+    assert [i.first_prompt for i in here] == ["newest", "middle", "oldest"]
+    assert [i.messages for i in here] == [5, 1, 1]
+    assert all(i.exact and not i.damage and i.cwd == "/work/a" for i in here)
+    assert [i.modified for i in here] == [300.0, 200.0, 100.0]
+    everywhere = list_all(tmp_path)
+    assert [i.cwd for i in everywhere] == ["/work/b", "/work/a", "/work/a", "/work/a"]
+    latest = newest("/work/a", tmp_path)
+    assert latest is not None
+    assert latest.first_prompt == "newest"
+
+
+def test_where_nothing_is_there_is_nothing(tmp_path: Path) -> None:
+    assert list_sessions("/work/a", tmp_path) == []
+    assert list_all(tmp_path) == []
+    assert newest("/work/a", tmp_path) is None
+    with pytest.raises(SessionNotFoundError):
+        find("abc", "/work/a", tmp_path)
+    assert list(tmp_path.iterdir()) == [], "looking makes no folders"
+
+
+def test_a_folder_is_the_same_by_every_name(tmp_path: Path) -> None:
+    folder, link = tmp_path / "real", tmp_path / "link"
+    folder.mkdir()
+    link.symlink_to(folder)
+    make(tmp_path / "home", str(folder), "hello", 1.0)
+    assert len(list_sessions(f"{link}/", tmp_path / "home")) == 1
+
+
+def test_a_huge_file_is_listed_by_its_ends(tmp_path: Path) -> None:
+    """Sparse: whoever reads 20 GB of it does not come back in time."""
+    path = make(tmp_path, "/work/a", "hello", 1.0, more=500)
+    os.truncate(path, 20 * 1024**3)
+    info = read_info(path)
+    assert info is not None
+    assert info.first_prompt == "hello"
+    assert not info.exact
+    assert info.size == 20 * 1024**3
+
+
+def test_the_count_of_a_long_session_is_about_right(tmp_path: Path) -> None:
+    path = make(tmp_path, "/work/a", "hello", 1.0, more=3000)
+    assert path.stat().st_size > 4 * SAMPLE
+    info = read_info(path)
+    assert info is not None
+    assert not info.exact
+    assert 2700 < info.messages < 3300
+
+
+def test_the_first_prompt_is_one_short_line(tmp_path: Path) -> None:
+    make(tmp_path, "/work/a", "one\n\n  two\t" + "three " * 1000, 1.0)
+    [info] = list_sessions("/work/a", tmp_path)
+    assert info.first_prompt.startswith("one two three three")
+    assert len(info.first_prompt) <= PROMPT_LENGTH
+
+
+def test_the_first_prompt_is_found_beside_a_large_image(tmp_path: Path) -> None:
+    session = Session.create("/work/a", tmp_path)
+    image = ImageContent(data="A" * 3 * SAMPLE, media_type="image/png")
+    session.append_message(UserMessage(content=[TextContent(text='what "is" é?'), image]))
+    session.close()
+    [info] = list_sessions("/work/a", tmp_path)
+    assert info.first_prompt == 'what "is" é?'
+    assert not info.damage
+
+
+def listed(path: Path) -> SessionInfo:
+    info = read_info(path)
+    assert info is not None
+    return info
+
+
+def test_damaged_and_newer_ones_are_listed_each_with_its_reason(tmp_path: Path) -> None:
+    """E12."""
+    sound = make(tmp_path, "/work/a", "sound", 1.0)
+    data = sound.read_bytes()
+    headless = rename(make(tmp_path, "/work/a", "x", 2.0), "aaaa")
+    headless.write_bytes(b"#" + data)
+    newer = rename(make(tmp_path, "/work/a", "x", 3.0), "bbbb")
+    newer.write_bytes(data.replace(b'"version":1', b'"version":9', 1))
+    torn = rename(make(tmp_path, "/work/a", "x", 4.0), "cccc")
+    torn.write_bytes(data[:-5])
+    holed = rename(make(tmp_path, "/work/a", "x", 5.0), "dddd")
+    holed.write_bytes(data.replace(b'"model"', b'"mo\x00el"', 1))
+    empty = rename(make(tmp_path, "/work/a", "x", 6.0), "eeee")
+    empty.write_bytes(b"")
+    reasons = [listed(path).damage for path in (headless, newer, torn, holed, empty)]
+    assert "first line" in reasons[0] or "line 1" in reasons[0]
+    assert "newer" in reasons[1]
+    assert "cut short" in reasons[2]
+    assert "line 2" in reasons[3]
+    assert "first line" in reasons[4]
+    assert not listed(sound).damage
+    assert len(list_sessions("/work/a", tmp_path)) == 6
+    assert [listed(path).id for path in (headless, newer, empty)] == ["aaaa", "bbbb", "eeee"]
+
+
+def test_files_that_may_not_be_read_are_left_out(tmp_path: Path) -> None:
+    path = make(tmp_path, "/work/a", "hello", 1.0)
+    (path.parent / "20260101T000000_folder.jsonl").mkdir()
+    (path.parent / "note.txt").write_text("x", encoding="utf-8")
+    assert [i.path for i in list_sessions("/work/a", tmp_path)] == [path]
+
+
+def test_an_id_is_found_by_its_beginning(tmp_path: Path) -> None:
+    one = rename(make(tmp_path, "/work/a", "one", 1.0), "abcd1111")
+    rename(make(tmp_path, "/work/a", "two", 2.0), "abce2222")
+    assert find("abcd", "/work/a", tmp_path).path == one
+    assert find("abcd1111", "/work/a", tmp_path).path == one
+    with pytest.raises(SessionAmbiguousError, match="abce2222") as found:
+        find("abc", "/work/a", tmp_path)
+    assert sorted(found.value.matches) == ["abcd1111", "abce2222"]
+
+
+def test_a_whole_id_wins_over_longer_ones(tmp_path: Path) -> None:
+    one = rename(make(tmp_path, "/work/a", "one", 1.0), "abcd")
+    rename(make(tmp_path, "/work/a", "two", 2.0), "abcd2222")
+    assert find("abcd", "/work/a", tmp_path).path == one
+
+
+def test_an_unknown_id_names_the_nearest(tmp_path: Path) -> None:
+    rename(make(tmp_path, "/work/a", "one", 1.0), "abcd1111")
+    rename(make(tmp_path, "/work/b", "two", 2.0), "ffff9999")
+    with pytest.raises(SessionNotFoundError, match="abcd1111") as found:
+        find("abdc", "/work/a", tmp_path)
+    assert found.value.nearest == ["abcd1111"]
+    for nothing in ("zzzz", "", "x" * 5000):
+        with pytest.raises(SessionNotFoundError) as lost:
+            find(nothing, "/work/a", tmp_path)
+        assert lost.value.nearest == []
+
+
+def test_a_session_of_another_folder_is_named_with_it(tmp_path: Path) -> None:
+    """E16."""
+    path = rename(make(tmp_path, "/work/b", "two", 2.0), "ffff9999")
+    with pytest.raises(SessionElsewhereError, match="belongs to /work/b") as found:
+        find("ffff", "/work/a", tmp_path)
+    assert (found.value.cwd, found.value.path) == ("/work/b", path)
+    assert "\n" not in str(found.value)
