@@ -273,6 +273,8 @@ class Assembler:
         self._container = Container(
             id=container_id, expires_at=expires if isinstance(expires, str) else None
         )
+        if not fields.keys() <= {"id", "expires_at"}:
+            self._fields["container"] = fields
         return [ContainerEvent(self._container)]
 
     def _take_usage(self, value: Any) -> list[StreamEvent]:

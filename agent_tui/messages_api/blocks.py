@@ -59,7 +59,7 @@ class TextBlock:
     def delta(self, delta: Json) -> StreamEvent | None:
         if delta.get("type") == "text_delta":
             text = delta["text"]
-            if not text.isascii() or self._joiner.holds:
+            if not text.isascii() or self._joiner.held:
                 text = self._joiner.add(text)
             if text:
                 self.parts.append(text)
@@ -191,7 +191,7 @@ class CallBlock:
             _ignored(delta, "tool_use")
             return None
         text = delta["partial_json"]
-        if not text.isascii() or self._joiner.holds:
+        if not text.isascii() or self._joiner.held:
             text = self._joiner.add(text)
         if not text:
             return None

@@ -20,7 +20,8 @@ MAX_KEY: Final = 120
 _VALUE, _FIRST_ITEM, _FIRST_KEY, _KEY, _COLON, _AFTER, _STRING, _KEY_STRING, _SCALAR, _DONE, \
     _BROKEN = range(11)  # fmt: skip
 
-_SPACE = re.compile(r"[ \t\n\r]*")
+_NEXT_KEY = re.compile(r'[ \t\n\r]*,[ \t\n\r]*"([^"\\]*)"[ \t\n\r]*:[ \t\n\r]*')
+_WHOLE_STRING = re.compile(r'"([^"\\]*)"')
 _RUN = re.compile(r'[^"\\]*')
 _SCALAR_RUN = re.compile(r"[^\s,\]}:\"\[{]*")
 _SCALAR_OK = re.compile(
@@ -74,20 +75,38 @@ class PartialJson:
         position, end = 0, len(text)
         while position < end:
             state = self._state
-            if state in (_STRING, _KEY_STRING):
+            if state == _AFTER:
+                # the common case in one step: what follows a value, up to the next one
+                frame = self._frames[-1]
+                if not frame.is_array and (whole := _NEXT_KEY.match(text, position)):
+                    self._set_path(frame, whole[1])
+                    self._state = _VALUE
+                    position = whole.end()
+                    continue
+            elif state == _VALUE:
+                if whole := _WHOLE_STRING.match(text, position):
+                    if self._path is not None:
+                        out.append((self._path, whole[1]))
+                    self._state = _AFTER if self._frames else _DONE
+                    position = whole.end()
+                    continue
+            elif state in (_STRING, _KEY_STRING):
                 position = self._string(text, position, out)
+                continue
             elif state == _SCALAR:
                 stop = _SCALAR_RUN.match(text, position).end()  # type: ignore[union-attr]
                 self._scalar.append(text[position:stop])
                 position = stop
                 if stop < end:
                     self._end_scalar(out)
+                continue
             elif state == _BROKEN:
                 break
+            char = text[position]
+            if char in " \t\n\r":
+                position += 1
             else:
-                position = _SPACE.match(text, position).end()  # type: ignore[union-attr]
-                if position < end:
-                    position = self._structure(text[position], position)
+                position = self._structure(char, position)
         return out
 
     def close(self) -> list[Addition]:
@@ -257,8 +276,10 @@ class PartialJson:
     def _end_key(self) -> None:
         key = "".join(self._key)
         self._key.clear()
+        self._set_path(self._frames[-1], key)
+        self._state = _COLON
+
+    def _set_path(self, frame: _Frame, key: str) -> None:
         if len(key) > MAX_KEY:
             key = key[: MAX_KEY - 1] + "…"
-        prefix = self._frames[-1].prefix
-        self._path = None if prefix is None else f"{prefix}{key}"
-        self._state = _COLON
+        self._path = None if frame.prefix is None else f"{frame.prefix}{key}"

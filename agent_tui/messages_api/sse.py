@@ -9,6 +9,8 @@ import json
 import logging
 from typing import Any, cast
 
+from pydantic_core import from_json
+
 from agent_tui.messages_api.errors import InvalidResponseError
 
 _log = logging.getLogger(__name__)
@@ -29,69 +31,60 @@ class SSEReader:
     is read. The caller raises it.
     """
 
-    __slots__ = ("_begun", "_data", "_name", "_skip_lf", "_tail", "_tail_size", "error")
+    __slots__ = ("_begun", "_skip_lf", "_tail", "_tail_size", "error")
 
     def __init__(self) -> None:
         self.error: InvalidResponseError | None = None
         self._tail: list[bytes] = []
         self._tail_size = 0
-        self._data: list[bytes] = []
-        self._name = b""
         self._skip_lf = False
         self._begun = False
 
     def feed(self, chunk: bytes) -> list[RawEvent]:
         """The events that end in this chunk, in order; none after an error."""
-        if self.error is not None:
+        if not chunk or self.error is not None:
             return []
-        if not self._begun and chunk:
-            self._begun = True
-            chunk = chunk.removeprefix(b"\xef\xbb\xbf")
-        if self._skip_lf and chunk:
+        if self._skip_lf:
             self._skip_lf = False
             chunk = chunk.removeprefix(b"\n")
         if b"\r" in chunk:
             self._skip_lf = chunk.endswith(b"\r")
             chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        if b"\n" not in chunk:
+        tail = self._tail
+        if b"\n\n" not in chunk and not (
+            tail and chunk.startswith(b"\n") and tail[-1].endswith(b"\n")
+        ):
             self._keep(chunk)
             return []
-        if self._tail:
-            self._tail.append(chunk)
-            chunk = b"".join(self._tail)
-            self._tail.clear()
+        if tail:
+            tail.append(chunk)
+            chunk = b"".join(tail)
+            tail.clear()
             self._tail_size = 0
-        lines = chunk.split(b"\n")
-        self._keep(lines.pop())
+        if not self._begun:
+            self._begun = True
+            chunk = chunk.removeprefix(b"\xef\xbb\xbf")
+        records = chunk.split(b"\n\n")
+        self._keep(records.pop())
         events: list[RawEvent] = []
-        data = self._data
-        for line in lines:
-            if line.startswith(b"data:"):
-                data.append(line[6:] if line[5:6] == b" " else line[5:])
-            elif not line:
-                if data:
-                    payload = data[0] if len(data) == 1 else b"\n".join(data)
-                    data.clear()
-                    event = self._event(payload)
-                    if event is not None:
-                        events.append(event)
-                    elif self.error is not None:
-                        return events
-                elif self._name:
-                    events.append({"type": self._name.decode("utf-8", "replace")})
-                self._name = b""
-            elif line.startswith(b"event:"):
-                self._name = line[6:].strip()
-            elif line == b"data":
-                data.append(b"")
+        for record in records:
+            event = self._event(record)
+            if event is not None:
+                events.append(event)
+            elif self.error is not None:
+                break
         return events
 
     def close(self) -> list[RawEvent]:
         """At the end of the body: an event whose last blank line is missing, if it is whole."""
-        failed = self.error
-        events = self.feed(b"\n\n")
-        self.error = failed  # a torn last event is a cut stream, not a wrong one
-        return events
+        if self.error is not None:
+            return []
+        record = b"".join(self._tail)
+        self._tail.clear()
+        name, payload = _fields(record)
+        event = self._parse(name, payload) if payload else None
+        self.error = None  # a torn last event is a cut stream, not a wrong one
+        return [event] if event is not None else []
 
     def _keep(self, tail: bytes) -> None:
         if not tail:
@@ -99,24 +92,54 @@ class SSEReader:
         self._tail.append(tail)
         self._tail_size += len(tail)
         if self._tail_size > MAX_EVENT_BYTES:
-            self.error = InvalidResponseError("The server sends one endless line.", retryable=False)
+            self.error = InvalidResponseError(
+                "The server sends one endless event.", retryable=False
+            )
 
-    def _event(self, payload: bytes) -> RawEvent | None:
-        if not payload or payload == b"[DONE]":
-            return None
+    def _event(self, record: bytes) -> RawEvent | None:
+        """The event of the lines between two blank ones; None for none, and on an error."""
+        head, found, payload = record.partition(b"\ndata: ")
+        if found and b"\n" not in payload and head.startswith(b"event: ") and b"\n" not in head:
+            return self._parse(head[7:], payload)
+        return self._parse(*_fields(record))
+
+    def _parse(self, name: bytes, payload: bytes) -> RawEvent | None:
         try:
-            value: Any = json.loads(payload.decode("utf-8", "replace"))
-        except (ValueError, RecursionError) as error:
-            _log.warning("event that is not JSON (%s bytes): %s", len(payload), error)
-            self.error = InvalidResponseError("The server sent an event that is not valid JSON.")
-            return None
+            value: Any = from_json(payload)
+        except ValueError:
+            # no data, and what this parser refuses and json takes: lone surrogates, deep nesting
+            said = payload.strip()
+            if not said:
+                return {"type": name.strip().decode("utf-8", "replace")} if name else None
+            if said == b"[DONE]":
+                return None
+            try:
+                value = json.loads(payload.decode("utf-8", "replace"))
+            except (ValueError, RecursionError) as error:
+                _log.warning("event that is not JSON (%s bytes): %s", len(payload), error)
+                self.error = InvalidResponseError(
+                    "The server sent an event that is not valid JSON."
+                )
+                return None
         if not isinstance(value, dict):
             _log.warning("event that is no object: ignored")
             return None
         event = cast(RawEvent, value)
-        if "type" not in event and self._name:
-            event["type"] = self._name.decode("utf-8", "replace")
+        if "type" not in event and name:
+            event["type"] = name.strip().decode("utf-8", "replace")
         return event
+
+
+def _fields(record: bytes) -> tuple[bytes, bytes]:
+    """(event name, data) of an event in any form the standard allows; b"" where missing."""
+    name, data = b"", list[bytes]()
+    for line in record.split(b"\n"):
+        field, _, value = line.partition(b":")
+        if field == b"data":
+            data.append(value.removeprefix(b" "))
+        elif field == b"event":
+            name = value.strip()
+    return name, b"\n".join(data)
 
 
 def read_events(body: bytes) -> list[RawEvent]:

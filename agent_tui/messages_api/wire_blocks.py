@@ -118,44 +118,48 @@ def assistant_blocks(message: AssistantMessage, ids: "CallIds") -> list[Block]:
     blocks: list[Block] = []
     for block in message.content:
         match block:
-            case TextContent():
-                if block.text.strip():
-                    blocks.append(
-                        _fill(block.wire, {"type": "text", "text": clean_sent(block.text)})
-                    )
-            case ThinkingContent():
-                if block.redacted is not None:
-                    data = {"type": "redacted_thinking", "data": block.redacted}
-                    blocks.append(_fill(block.wire, data))
-                elif block.signature:
-                    blocks.append(
-                        _fill(
-                            block.wire,
-                            {
-                                "type": "thinking",
-                                "thinking": clean_sent(block.thinking),
-                                "signature": block.signature,
-                            },
-                        )
-                    )
+            case TextContent() if not block.text.strip():
+                continue
+            case ThinkingContent() if not block.signature and block.redacted is None:
+                continue
+            case ToolCall() if not block.complete:
+                ids.cut.add(block.id)
             case ToolCall():
-                if block.complete:
-                    blocks.append(_call_block(block, ids.open(block.id)))
-                else:
-                    ids.cut.add(block.id)
-            case OpaqueContent():
-                if block.complete:
-                    blocks.append(cast(Block, clean_tree(block.raw)))
+                blocks.append({**sent_block(block), "id": ids.open(block.id)})
+            case OpaqueContent() if not block.complete:
+                continue
+            case _:
+                blocks.append(sent_block(block))
     return blocks
 
 
-def _call_block(call: ToolCall, call_id: str) -> Block:
+def sent_block(block: TextContent | ThinkingContent | ToolCall | OpaqueContent) -> Block:
+    """One block of a reply in the API's form: every field it sent, in its order."""
+    match block:
+        case TextContent():
+            return _fill(block.wire, {"type": "text", "text": clean_sent(block.text)})
+        case ThinkingContent(redacted=None):
+            values = {
+                "type": "thinking",
+                "thinking": clean_sent(block.thinking),
+                "signature": block.signature or "",
+            }
+            return _fill(block.wire, values)
+        case ThinkingContent():
+            return _fill(block.wire, {"type": "redacted_thinking", "data": block.redacted})
+        case ToolCall():
+            return _call_block(block)
+        case OpaqueContent():
+            return cast(Block, clean_tree(block.raw))
+
+
+def _call_block(call: ToolCall) -> Block:
     arguments = cast(Block, clean_tree(call.arguments))
     if call.invalid_arguments is not None:
         arguments = {INVALID_INPUT_KEY: show_controls(call.invalid_arguments)}
     values: Block = {
         "type": "tool_use",
-        "id": call_id,
+        "id": call.id,
         "name": _BAD_ID.sub("_", call.name)[:MAX_NAME] or "unnamed",
         "input": arguments,
     }

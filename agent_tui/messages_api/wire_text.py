@@ -72,27 +72,23 @@ class SurrogateJoiner:
     is still held at the end of a block (U+FFFD, or ""). Cost per delta: its own length.
     """
 
-    __slots__ = ("_held",)
+    __slots__ = ("held",)
 
     def __init__(self) -> None:
-        self._held = ""
-
-    @property
-    def holds(self) -> bool:
-        return bool(self._held)
+        self.held = ""
 
     def add(self, text: str) -> str:
         """The text that is whole now."""
-        if self._held:
-            text = self._held + text
-            self._held = ""
+        if self.held:
+            text = self.held + text
+            self.held = ""
         if not text or text.isascii():
             return text
         if "\ud800" <= text[-1] <= "\udbff":
-            self._held = text[-1]
+            self.held = text[-1]
             text = text[:-1]
         return join_surrogates(text)
 
     def flush(self) -> str:
-        held, self._held = self._held, ""
+        held, self.held = self.held, ""
         return "\ufffd" if held else ""
