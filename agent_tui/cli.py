@@ -4,12 +4,15 @@ inside the commands, so that --version and --help stay fast.
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 from agent_tui import __version__
+
+if TYPE_CHECKING:
+    from agent_tui.front import Options
 
 _COMMANDS_HELP = "Run `agent-tui COMMAND --help` for the options of a command."
 
@@ -21,8 +24,22 @@ class _DefaultToChat(TyperGroup):
         own = {"--help", "--version", "--install-completion", "--show-completion"}
         if not args or (args[0] not in self.commands and args[0] not in own):
             args = ["chat", *args]
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, _with_resume_value(args))
 
+
+def _with_resume_value(args: list[str]) -> list[str]:
+    """`-r` without an id means "let me pick"; the parser wants a value for it."""
+    out: list[str] = []
+    for here, arg in enumerate(args):
+        if arg == "--":
+            return [*out, *args[here:]]
+        out.append(arg)
+        if arg in ("-r", "--resume") and (here + 1 == len(args) or args[here + 1][:1] == "-"):
+            out.append(_PICK)
+    return out
+
+
+_PICK = "?"
 
 app = typer.Typer(
     cls=_DefaultToChat,
@@ -87,6 +104,16 @@ SystemOption = Annotated[
     str | None,
     typer.Option("--system-prompt", help="Use this system prompt instead of the own one."),
 ]
+ContinueOption = Annotated[
+    bool, typer.Option("-c", "--continue", help="Go on in the newest session of this folder.")
+]
+ResumeOption = Annotated[
+    str | None,
+    typer.Option("-r", "--resume", metavar="[ID]", help="Go on in a session; no ID: pick one."),
+]
+NoSessionOption = Annotated[
+    bool, typer.Option("--no-session", help="Keep nothing of this conversation on disk.")
+]
 AppendSystemOption = Annotated[
     str | None, typer.Option("--append-system-prompt", help="Add this to the system prompt.")
 ]
@@ -107,6 +134,9 @@ def chat(
     model: ModelOption = None,
     base_url: BaseUrlOption = None,
     demo: DemoOption = False,
+    continue_: ContinueOption = False,
+    resume: ResumeOption = None,
+    no_session: NoSessionOption = False,
     allow: AllowOption = None,
     config: ConfigOption = None,
     thinking: ThinkingOption = None,
@@ -116,28 +146,63 @@ def chat(
     max_cost: MaxCostOption = None,
     max_seconds: MaxSecondsOption = None,
 ) -> None:
-    from agent_tui import front
-
-    flags = {
-        "model": model, "base_url": base_url, "thinking": thinking,
-        "system_prompt": system_prompt, "append_system_prompt": append_system_prompt,
-        "max_turns": max_turns, "max_cost": max_cost, "max_seconds": max_seconds,
-    }  # fmt: skip
-    options = front.Options(
-        flags={k: v for k, v in flags.items() if v is not None},
-        demo=demo,
-        allow=[name.strip() for name in (allow or "").split(",") if name.strip()],
-        config=str(config) if config else None,
-    )
-    if text in ("rpc", "offline", "replay", "sessions", "mcp"):
+    options = _options(locals())
+    if text in ("rpc", "offline"):
         _fail(f"options of `{text}` come after it: agent-tui {text} [OPTIONS]")
     if output not in ("text", "json", "stream-json"):
         _fail(f"--output {output!r} is not one of text, json, stream-json")
+    from agent_tui import front
+
     if print_text is not None:
         if text is not None:
             _fail("give the text either after -p or as an argument, not both")
         raise SystemExit(front.print_once(options, print_text, output))  # type: ignore[arg-type]
     raise SystemExit(front.interactive(options, text or ""))
+
+
+@app.command(help="The whole agent over JSON lines on stdin and stdout.")
+def rpc(
+    model: ModelOption = None,
+    base_url: BaseUrlOption = None,
+    demo: DemoOption = False,
+    continue_: ContinueOption = False,
+    resume: ResumeOption = None,
+    no_session: NoSessionOption = False,
+    allow: AllowOption = None,
+    config: ConfigOption = None,
+    thinking: ThinkingOption = None,
+    system_prompt: SystemOption = None,
+    append_system_prompt: AppendSystemOption = None,
+    max_turns: MaxTurnsOption = None,
+    max_cost: MaxCostOption = None,
+    max_seconds: MaxSecondsOption = None,
+) -> None:
+    options = _options(locals())
+    from agent_tui import front
+
+    raise SystemExit(front.rpc(options))
+
+
+_SETTINGS = (
+    "model", "base_url", "thinking", "system_prompt", "append_system_prompt", "max_turns",
+    "max_cost", "max_seconds",
+)  # fmt: skip
+
+
+def _options(given: dict[str, Any]) -> "Options":
+    """The common options of all faces, from a command's parameters."""
+    from agent_tui.front import Options
+
+    return Options(
+        flags={name: given[name] for name in _SETTINGS if given[name] is not None},
+        demo=given["demo"],
+        allow=[name.strip() for name in (given["allow"] or "").split(",") if name.strip()],
+        config=str(given["config"]) if given["config"] else None,
+        keep=not given["no_session"],
+        continue_newest=given["continue_"],
+        resume=given["resume"] is not None,
+        resume_id="" if given["resume"] in (None, _PICK) else given["resume"],
+    )
 
 
 @offline_app.command(

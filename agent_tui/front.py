@@ -7,12 +7,18 @@ import asyncio
 import os
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from agent_tui import logs, paths, trust
+from agent_tui import logs, trust
+from agent_tui.conversation import endpoint as endpoints
+from agent_tui.conversation.build import build_conversation
+from agent_tui.conversation.conversation import Conversation
+from agent_tui.conversation.endpoint import Endpoint
+from agent_tui.conversation.session_choice import SessionWish, open_wished
 from agent_tui.headless.exit_codes import USAGE
 from agent_tui.headless.print_mode import Output, run_print
+from agent_tui.headless.rpc import run_rpc
+from agent_tui.sessions.errors import SessionError
 from agent_tui.settings import Loaded, SettingsError, load_settings
 
 
@@ -24,6 +30,10 @@ class Options:
     demo: bool = False
     allow: list[str] = field(default_factory=list[str])
     config: str | None = None
+    keep: bool = True
+    continue_newest: bool = False
+    resume: bool = False
+    resume_id: str = ""
 
 
 class StartError(Exception):
@@ -67,23 +77,63 @@ def read_stdin() -> str:
         return raw.decode("utf-8", errors="replace")
 
 
-def print_once(options: Options, text: str, output: Output) -> int:
-    """`-p`: gives the exit code."""
-    from agent_tui.conversation import endpoint as endpoints
-    from agent_tui.conversation.build import build_conversation
+@dataclass(slots=True)
+class _Headless:
+    """What a face without a screen starts from; nobody can be asked."""
 
-    try:
-        cwd = _working_folder()
-        loaded = _load(options, cwd)
-        configured = None if options.demo else endpoints.configured_endpoint(loaded.settings)
-        if configured is None and not options.demo:
-            raise StartError(endpoints.NO_ENDPOINT)
-        logs.set_up_logging(secrets=configured.secrets if configured else [])
-    except (StartError, SettingsError, paths.PathError, ValueError, OSError) as error:
-        complain(str(error))
-        return USAGE
+    cwd: str
+    loaded: Loaded
+    configured: Endpoint | None
+
+
+_CANNOT_START = (StartError, SettingsError, endpoints.EndpointError, OSError)
+
+
+def _prepare_headless(options: Options) -> _Headless:
+    """Raises one of _CANNOT_START: each one clear line."""
+    cwd = _working_folder()
+    loaded = _load(options, cwd)
+    configured = None if options.demo else endpoints.configured_endpoint(loaded.settings)
+    if configured is None and not options.demo:
+        raise StartError(endpoints.NO_ENDPOINT)
+    logs.set_up_logging(secrets=configured.secrets if configured else [])
+    if options.resume and not options.resume_id:
+        raise StartError("give the id of the session after -r; /resume lists them on the screen")
     for warning in loaded.warnings:
         complain(warning)
+    return _Headless(cwd, loaded, configured)
+
+
+async def _converse(options: Options, start: _Headless, *, interactive: bool) -> Conversation:
+    """Raises SessionError."""
+    endpoint = start.configured or await endpoints.start_demo(start.loaded.settings)
+    session = await asyncio.to_thread(open_wished, _wish(options), start.cwd, endpoint)
+    return await build_conversation(
+        start.loaded,
+        endpoint,
+        start.cwd,
+        session=session,
+        interactive=interactive,
+        allow=options.allow,
+    )
+
+
+def _wish(options: Options) -> SessionWish:
+    return SessionWish(
+        keep=options.keep,
+        continue_newest=options.continue_newest,
+        resume=options.resume,
+        resume_id=options.resume_id,
+    )
+
+
+def print_once(options: Options, text: str, output: Output) -> int:
+    """`-p`: gives the exit code."""
+    try:
+        start = _prepare_headless(options)
+    except _CANNOT_START as error:
+        complain(str(error))
+        return USAGE
     piped = read_stdin()
     prompt = "\n\n".join(part for part in (text, piped.strip("\n")) if part.strip())
     if not prompt:
@@ -91,11 +141,31 @@ def print_once(options: Options, text: str, output: Output) -> int:
         return USAGE
 
     async def run() -> int:
-        chosen = configured or await endpoints.start_demo(loaded.settings)
-        conversation = await build_conversation(
-            loaded, chosen, cwd, interactive=False, allow=options.allow
-        )
+        try:
+            conversation = await _converse(options, start, interactive=False)
+        except SessionError as error:
+            complain(str(error))
+            return USAGE
         return await run_print(conversation, prompt, output)
+
+    return asyncio.run(run())
+
+
+def rpc(options: Options) -> int:
+    """`agent-tui rpc`: gives the exit code."""
+    try:
+        start = _prepare_headless(options)
+    except _CANNOT_START as error:
+        complain(str(error))
+        return USAGE
+
+    async def run() -> int:
+        try:
+            conversation = await _converse(options, start, interactive=True)
+        except SessionError as error:
+            complain(str(error))
+            return USAGE
+        return await run_rpc(conversation)
 
     return asyncio.run(run())
 
@@ -108,17 +178,21 @@ def interactive(options: Options, first_prompt: str) -> int:
     try:
         cwd = _working_folder()
         loaded = _load(options, cwd)
+        if not options.demo:
+            endpoints.configured_endpoint(loaded.settings)
         logs.set_up_logging()
-    except (StartError, SettingsError, paths.PathError, OSError) as error:
+    except _CANNOT_START as error:
         complain(str(error))
         return USAGE
-    from agent_tui.tui.app import run_app
+    from agent_tui.tui.run import run_app
     from agent_tui.tui.starter import Starter
 
-    starter = Starter(loaded, cwd, demo=options.demo, allow=options.allow)
+    starter = Starter(
+        loaded,
+        cwd,
+        demo=options.demo,
+        allow=options.allow,
+        wish=_wish(options),
+        reload=lambda: _load(options, cwd),
+    )
     return run_app(settings=loaded.settings, starter=starter, first_prompt=first_prompt)
-
-
-def config_path(options: Options) -> Path:
-    """The user's config file in use."""
-    return Path(options.config) if options.config else paths.config_file()

@@ -116,6 +116,7 @@ class Conversation:
         self._registry = default_registry()
         self._container: Container | None = session.container
         self._announced: set[str] = set()
+        self._records: dict[str, asyncio.Event] = {}
         self._background: set[asyncio.Future[Any]] = set()
         self._last_status: Status = "ready"
         self._turn = 0
@@ -175,6 +176,9 @@ class Conversation:
     def _note(self, event: AgentEvent) -> None:
         """What this object keeps of the run."""
         match event:
+            case MessageEndEvent(message=UserMessage() | CustomMessage() as message):
+                if message.id in self._records:
+                    self._records[message.id].set()
             case MessageEndEvent(message=AssistantMessage() as message):
                 if message.container is not None:
                     self._container = message.container
@@ -257,12 +261,27 @@ class Conversation:
         message = UserMessage(content=[TextContent(text=text), *(images or [])])
         return self.submit_message(message, kind)
 
+    async def recorded(self, message: AgentMessage | None = None) -> bool:
+        """Until what was asked for is on disk (for a face that says "accepted"): this message
+        of the transcript, or what the queue holds. False: it could not be written."""
+        if message is not None and all(m.id != message.id for m in self.messages):
+            waiting = self._records.setdefault(message.id, asyncio.Event())
+            try:
+                async with asyncio.timeout(10):
+                    await waiting.wait()
+            except TimeoutError:
+                return False
+            finally:
+                self._records.pop(message.id, None)
+        return await self._link.written()
+
     def submit_message(
         self, message: UserMessage | CustomMessage, kind: Literal["steer", "follow_up"] = "steer"
     ) -> Submitted:
         """As submit, for a message that is already made."""
         if not self.driver.running:
             self.driver.start([message])
+            self._set_status("waiting")
             return Submitted("started")
         if self.driver.stopping:
             self.driver.after_stop(message)

@@ -74,9 +74,10 @@ def _validator(schema: dict[str, Any]) -> Any:
 def _validator_for(schema_text: str) -> Any:
     import jsonschema
     import referencing
+    from jsonschema import validators
 
     schema = json.loads(schema_text)
-    kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
+    kind = validators.validator_for(schema, default=jsonschema.Draft202012Validator)
     try:
         kind.check_schema(schema)
     except jsonschema.SchemaError as error:
@@ -87,16 +88,14 @@ def _validator_for(schema_text: str) -> Any:
         "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
     )
     # An empty registry: a $ref of a foreign schema must not make a request.
-    return jsonschema.validators.extend(kind, type_checker=types)(
-        schema, registry=referencing.Registry()
-    )
+    return validators.extend(kind, type_checker=types)(schema, registry=referencing.Registry())
 
 
 def _coerce(root: Any, error: Any) -> bool:
     """Repair what this error complains of, if it means the same in another type."""
     path = list(error.absolute_path)
     wanted = _wanted_types(error)
-    if not path or not wanted:
+    if not path or not (wanted or error.validator == "enum"):
         return False
     parent = root
     for step in path[:-1]:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import os
+import signal
 import sys
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -15,6 +16,7 @@ from agent_tui.agent.events import to_json
 from agent_tui.agent.message_queue import QueueError
 from agent_tui.agent.messages import CustomMessage, UserMessage, text_content
 from agent_tui.conversation.conversation import AnyEvent, Conversation, is_command
+from agent_tui.headless.exit_codes import DONE, SIGNALLED
 from agent_tui.text import wire_text
 
 log = logging.getLogger(__name__)
@@ -79,20 +81,9 @@ class RpcFace:
         self.quit = asyncio.Event()
         c = conversation
         self._simple: dict[str, Callable[[dict[str, Any]], Any]] = {
-            "steer": lambda m: self._queue("steer", m),
-            "follow_up": lambda m: self._queue("follow_up", m),
-            "custom": self._custom,
-            "prompt": self._prompt,
             "abort": lambda m: c.abort(pause_queue=bool(m.get("pause_queue", False))),
             "abort_tool": lambda m: {"stopped": c.abort_tool(_text(m, "tool_call_id"))},
             "queue": lambda m: self._queue_state(),
-            "queue_edit": lambda m: c.queue_edit(_text(m, "item_id"), _text(m, "text")),
-            "queue_move": lambda m: c.queue_move(_text(m, "item_id"), _number(m, "index")),
-            "queue_remove": lambda m: c.queue_remove(_text(m, "item_id")),
-            "queue_promote": lambda m: c.queue_promote(_text(m, "item_id")),
-            "queue_demote": lambda m: c.queue_demote(_text(m, "item_id")),
-            "queue_pause": lambda m: c.queue_pause(),
-            "queue_resume": lambda m: c.queue_resume(),
             "send_now": lambda m: {"sent": c.send_now()},
             "set_model": lambda m: c.set_model(_text(m, "model")),
             "set_thinking": lambda m: c.set_thinking(_text(m, "level")),
@@ -101,7 +92,21 @@ class RpcFace:
             "answer": self._answer,
             "quit": lambda m: self.quit.set(),
         }
+        # Answered once it is on disk: what was accepted is not lost in a crash.
+        self._recorded: dict[str, Callable[[dict[str, Any]], Any]] = {
+            "queue_edit": lambda m: c.queue_edit(_text(m, "item_id"), _said(m)),
+            "queue_move": lambda m: c.queue_move(_text(m, "item_id"), _number(m, "index")),
+            "queue_remove": lambda m: c.queue_remove(_text(m, "item_id")),
+            "queue_promote": lambda m: c.queue_promote(_text(m, "item_id")),
+            "queue_demote": lambda m: c.queue_demote(_text(m, "item_id")),
+            "queue_pause": lambda m: c.queue_pause(),
+            "queue_resume": lambda m: c.queue_resume(),
+            "steer": lambda m: self._queue("steer", m),
+            "follow_up": lambda m: self._queue("follow_up", m),
+            "custom": self._custom,
+        }
         self._slow: dict[str, Callable[[dict[str, Any]], Awaitable[Any]]] = {
+            "prompt": self._prompt,
             "continue": self._continue,
             "command": self._command,
         }
@@ -124,6 +129,10 @@ class RpcFace:
         else:
             self._respond(ident, data=data)
 
+    def refuse_line(self, error: str) -> None:
+        """Answer a line that could not even be read."""
+        self._respond(None, error=error)
+
     def _parse(self, line: str) -> dict[str, Any]:
         try:
             message = json.loads(line)
@@ -139,9 +148,13 @@ class RpcFace:
             raise RpcError("a command needs an id")
         if kind in self._simple:
             return self._simple[kind](message)
+        if kind in self._recorded:
+            data = self._recorded[kind](message)
+            await self._conversation.recorded()
+            return data
         if kind in self._slow:
             return await self._slow[kind](message)
-        known = ", ".join(sorted([*self._simple, *self._slow]))
+        known = ", ".join(sorted([*self._simple, *self._recorded, *self._slow]))
         raise RpcError(f"unknown type {kind!r}; known are: {known}")
 
     def _respond(self, ident: Any, *, data: Any = None, error: str | None = None) -> None:
@@ -154,11 +167,12 @@ class RpcFace:
 
     # --- commands that need more than one call --------------------------------------------
 
-    def _prompt(self, message: dict[str, Any]) -> None:
+    async def _prompt(self, message: dict[str, Any]) -> None:
         if self._conversation.driver.running:
             raise RpcError("a run is on: use steer or follow_up")
-        text = _said(message)
-        self._conversation.submit_message(UserMessage(content=text_content(text)))
+        prompt = UserMessage(content=text_content(_said(message)))
+        self._conversation.submit_message(prompt)
+        await self._conversation.recorded(prompt)
 
     def _queue(self, kind: str, message: dict[str, Any]) -> dict[str, Any]:
         """Also while idle: then it goes out with the next prompt."""
@@ -226,23 +240,33 @@ def _number(message: dict[str, Any], key: str) -> int:
     return value
 
 
-async def run_rpc(conversation: Conversation, stop: asyncio.Event) -> None:
-    """Serves until quit, EOF, a closed stdout, or `stop` (a signal)."""
+async def run_rpc(conversation: Conversation) -> int:
+    """Serves until quit, EOF, a closed stdout, or SIGINT, SIGTERM, SIGHUP; the exit code."""
     writer = LineWriter(sys.stdout.fileno())
     face = RpcFace(conversation, writer)
     conversation.subscribe(face.on_event)
-    reader = asyncio.StreamReader(limit=MAX_LINE)
+    caught: list[int] = []
+    stopped = asyncio.Event()
+
+    def stop(number: int) -> None:
+        caught.append(number)
+        stopped.set()
+
     loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, stop, number)
+    reader = asyncio.StreamReader(limit=MAX_LINE)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    ends = [asyncio.create_task(event.wait()) for event in (face.quit, writer.closed, stop)]
+    waits = [asyncio.create_task(e.wait()) for e in (face.quit, writer.closed, stopped)]
     commands = asyncio.create_task(_serve(reader, face))
     try:
-        await asyncio.wait([commands, *ends], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([commands, *waits], return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for task in (commands, *ends):
+        for task in (commands, *waits):
             task.cancel()
         await conversation.close()
         await writer.flush()
+    return SIGNALLED + caught[0] if caught else DONE
 
 
 async def _serve(reader: asyncio.StreamReader, face: RpcFace) -> None:
@@ -254,7 +278,7 @@ async def _serve(reader: asyncio.StreamReader, face: RpcFace) -> None:
             if not raw:
                 return
         except asyncio.LimitOverrunError:
-            await face.handle("")  # answered as bad JSON
+            face.refuse_line(f"a command may be {MAX_LINE} bytes long at most")
             return
         line = raw.decode("utf-8", errors="replace").strip()
         if line:

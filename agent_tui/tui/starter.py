@@ -10,6 +10,7 @@ from agent_tui.tui.asking import ScreenAsker
 
 if TYPE_CHECKING:
     from agent_tui.conversation.conversation import Conversation
+    from agent_tui.conversation.session_choice import SessionWish
 
 
 class Starter:
@@ -26,15 +27,22 @@ class Starter:
         *,
         demo: bool = False,
         allow: Collection[str] = (),
+        wish: "SessionWish | None" = None,
         reload: Callable[[], Loaded] | None = None,
     ) -> None:
         self._loaded, self._cwd, self._demo = loaded, cwd, demo
-        self._allow, self._reload = list(allow), reload
+        self._allow, self._wish, self._reload = list(allow), wish, reload
 
     async def __call__(self, asker: ScreenAsker) -> "Conversation":
         """Raises ValueError (one line) when a setting or a key is unusable."""
         opening = await asyncio.to_thread(importlib.import_module, "agent_tui.conversation.opening")
         demo, self._demo = self._demo, False
         return await opening.open_conversation(
-            self._loaded, self._cwd, asker, demo=demo, allow=self._allow, reload=self._reload
+            self._loaded,
+            self._cwd,
+            asker,
+            demo=demo,
+            allow=self._allow,
+            wish=self._wish,
+            reload=self._reload,
         )
