@@ -132,6 +132,11 @@ class RunControl:
     def aborted(self) -> bool:
         return self.stop.reason is not None
 
+    @property
+    def calls_left(self) -> int:
+        """Calls of this turn that run or will run, as things stand."""
+        return self._batch.calls_left if self._batch is not None else 0
+
     def set_phase(self, phase: Phase) -> None:
         """Once stopping, a run stays so until it is idle."""
         if phase == self.phase or (self.phase == "stopping" and phase != "idle"):

@@ -59,9 +59,7 @@ def _ahead_of(item: QueueItem, queue: MessageQueue) -> int:
 def _next_poll(control: RunControl) -> str:
     if control.phase != "tools":
         return "after this answer"
-    calls = len(control.running_calls)
-    if not control.skip_unstarted:
-        calls += len(control.waiting_calls)
+    calls = control.calls_left
     return f"after {counted(calls, 'running tool')}" if calls else "after these tools"
 
 

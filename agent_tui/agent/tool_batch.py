@@ -49,10 +49,14 @@ _END = object()
 
 @dataclass(slots=True, eq=False)
 class _Entry:
-    """One call of a batch on its way: waiting → prepared → running → closed."""
+    """One call of a batch on its way.
+
+    waiting → starting (its start event) → asking (before_tool_call) → prepared → running →
+    closed; it may close early from each.
+    """
 
     call: ToolCall
-    state: Literal["waiting", "prepared", "running", "closed"] = "waiting"
+    state: Literal["waiting", "starting", "asking", "prepared", "running", "closed"] = "waiting"
     stop: Stop = field(default_factory=Stop)
     prepared: PreparedToolCall | None = None
     executed: ExecutedToolCallOutcome | None = None
@@ -123,19 +127,27 @@ class ToolBatch:
         return False
 
     def skip_unstarted(self) -> None:
+        """A call that was announced goes on, unless it waits for leave (an approval)."""
         for entry in self.entries:
-            if entry.state in ("waiting", "prepared"):
+            if entry.state in ("waiting", "asking", "prepared"):
                 entry.stop.set("skipped")
+
+    @property
+    def calls_left(self) -> int:
+        """Calls that will still run, or run now."""
+        return sum(e.state != "closed" and e.stop.reason is None for e in self.entries)
 
     # --- the loop's side -------------------------------------------------------------
 
     async def begin(self, entry: _Entry) -> None:
         """tool_execution_start and prepare_tool_call; an immediate outcome closes the call."""
         call = entry.call
+        entry.state = "starting"
         await self._send(ToolExecutionStartEvent(call.id, call.name, call.arguments, call.caller))
         if self._not_run is not None:
             self._close(entry, error_result(self._not_run))
             return
+        entry.state = "asking"
         ready = await prepare_tool_call(call, self._tools, self.message, self._config, entry.stop)
         if isinstance(ready, PreparedToolCall):
             entry.prepared, entry.state = ready, "prepared"
