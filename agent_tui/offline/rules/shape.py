@@ -176,9 +176,10 @@ def block_place(request: Request) -> Iterator[str]:
             yield f"{path}: `{type_}` blocks can only be in `user` messages"
         if type_ == "tool_result" and isinstance(block.get("content"), list):
             for index, inner in enumerate(block["content"]):
-                if isinstance(inner, dict) and inner.get("type") not in _RESULT_TYPES:
+                kind = inner.get("type") if isinstance(inner, dict) else None
+                if isinstance(kind, str) and kind not in _RESULT_TYPES:
                     where = f"{path}.tool_result.content.{index}"
-                    yield f"{where}: `{inner.get('type')}` blocks are not allowed in tool results"
+                    yield f"{where}: `{kind}` blocks are not allowed in tool results"
 
 
 @rule("system_shape", "system is text, or a list of text blocks.", "shape")
