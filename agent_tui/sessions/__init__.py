@@ -3,6 +3,7 @@ One record, one write; a bad line costs only itself.
 """
 
 from agent_tui.sessions.errors import (
+    NoSessionYetError,
     SessionAmbiguousError,
     SessionClosedError,
     SessionDamagedError,
@@ -19,6 +20,7 @@ from agent_tui.sessions.subscriber import SessionRecorder
 from agent_tui.sessions.tree import QueuedMessage
 
 __all__ = [
+    "NoSessionYetError",
     "QueuedMessage",
     "Session",
     "SessionAmbiguousError",

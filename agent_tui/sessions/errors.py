@@ -22,6 +22,16 @@ class SessionNotFoundError(SessionError):
         super().__init__(text)
 
 
+class NoSessionYetError(SessionNotFoundError):
+    """The folder has no session to continue."""
+
+    def __init__(self, cwd: str) -> None:
+        super().__init__("")
+        self.args = (
+            f"No conversation was kept in {clean(cwd)} yet. Start one first, without -c or -r.",
+        )
+
+
 class SessionElsewhereError(SessionNotFoundError):
     """The session exists, but belongs to another folder (cwd); path: its file."""
 
@@ -102,12 +112,10 @@ class SessionLockedError(SessionError):
 
 
 class SessionClosedError(SessionError):
-    """A record came after close(), or for a session opened for reading only."""
+    """A record came after close()."""
 
-    def __init__(self, read_only: bool = False) -> None:
-        super().__init__(
-            "The session was opened for reading only." if read_only else "The session is closed."
-        )
+    def __init__(self) -> None:
+        super().__init__("The session is closed.")
 
 
 def _quoted(wanted: str) -> str:

@@ -110,12 +110,13 @@ class Session:
         repair: bool = False,
         mask: Mask | None = None,
     ) -> "Session":
-        """Reads the file and takes its lock (unless read_only). Blocking: about 0.1 s for
-        5 MB; call it in a thread. Nothing is written by opening.
+        """Reads the file and takes its lock. Blocking: about 0.1 s for 5 MB; call it in a
+        thread. Nothing is written by opening.
 
-        repair: if the header cannot be read, take the id from the file's name and write a
-        new header at the end (the old bytes stay). Raises SessionNotFoundError,
-        SessionLockedError, SessionDamagedError, SessionTooNewError, SessionUnreadableError.
+        read_only: no lock, and what is recorded from here on stays in memory. repair: if the
+        header cannot be read, take the id from the file's name and write a new header at the
+        end (the old bytes stay). Raises SessionNotFoundError, SessionLockedError,
+        SessionDamagedError, SessionTooNewError, SessionUnreadableError.
         """
         try:
             path.stat()
@@ -355,8 +356,8 @@ class Session:
     ) -> Ticket:
         """Apply a record and hand its line to the writer. written: what the line holds, if
         not all of the record. begins: worth a file of its own (see create)."""
-        if self._closed or self._read_only:
-            raise SessionClosedError(self._read_only)
+        if self._closed:
+            raise SessionClosedError
         problem = self._tree.apply(record)
         if problem:
             raise ValueError(f"a {record.type} record {problem}")

@@ -66,9 +66,16 @@ class QueueState:
     def of_kind(self, kind: QueueKind) -> list[QueuedMessage]:
         return [item for item in self._items.values() if item.kind == kind]
 
-    def deliver(self, item_id: str) -> None:
-        self._items.pop(item_id, None)
-        self.delivered.add(item_id)
+    def deliver(self, message: AgentMessage) -> None:
+        """The message is recorded. Kinds that cannot carry a queue_item_id are known by the
+        id of the queued message itself."""
+        item_id = getattr(message, "queue_item_id", None)
+        if not isinstance(item_id, str):
+            same = (item.id for item in self._items.values() if item.message.id == message.id)
+            item_id = next(same, None)
+        if item_id is not None:
+            self._items.pop(item_id, None)
+            self.delivered.add(item_id)
 
     def apply(self, record: QueueRecord) -> str | None:
         """Returns what is wrong with the record, None if nothing is."""
@@ -179,9 +186,7 @@ class SessionTree:
             return "refers to a tool result that could not be read"
         node.message = message
         self.leaf = record.id
-        item_id = getattr(message, "queue_item_id", None)
-        if isinstance(item_id, str):
-            self.queue.deliver(item_id)
+        self.queue.deliver(message)
         return None
 
     def _apply_outcome(self, record: ToolOutcomeRecord, node: Node) -> str | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from session_making import assistant, every_kind, lines_of, quick_session, result, user
 
-from agent_tui.agent.messages import AgentMessage, Container
+from agent_tui.agent.messages import AgentMessage, BashExecutionMessage, Container
 from agent_tui.sessions import Session, SessionClosedError
 from agent_tui.sessions.records import MAX_DETAILS
 
@@ -120,18 +120,30 @@ def test_a_session_in_memory_has_the_same_interface(tmp_path: Path) -> None:
     assert session.close()
 
 
-def test_closed_and_read_only_sessions_take_no_records(file: Path) -> None:
+def test_a_closed_session_takes_no_records(file: Path) -> None:
     session = quick_session(file)
     session.append_message(user("x"))
     session.close()
-    before = file.read_bytes()
     with pytest.raises(SessionClosedError):
         session.append_message(user("y"))
-    reading = Session.open(file, read_only=True)
-    with pytest.raises(SessionClosedError, match="reading only"):
-        reading.record_draft("y")
-    assert file.read_bytes() == before
+    with pytest.raises(SessionClosedError):
+        session.record_draft("y")
+    assert len(lines_of(file)) == 2
+
+
+def test_what_is_added_to_a_session_opened_for_reading_stays_in_memory(file: Path) -> None:
+    session = quick_session(file)
+    first, more = user("x"), user("y")
+    session.append_message(first)
     session.close()
+    before = file.read_bytes()
+    reading = Session.open(file, read_only=True)
+    assert reading.append_message(more).result(1)
+    reading.record_draft("z")
+    assert (reading.messages(), reading.draft) == ([first, more], "z")
+    assert reading.close()
+    assert file.read_bytes() == before
+    assert [p.name for p in file.parent.iterdir()] == [file.name], "it takes no lock"
 
 
 # --- branches -------------------------------------------------------------------------
@@ -326,6 +338,17 @@ def test_a_delivered_item_does_not_come_back_by_a_late_record(file: Path) -> Non
     session.record_queue("order", steer=["i"], follow_up=[])
     again = reopened(session)
     assert again.queue_items() == []
+    again.close()
+
+
+def test_a_kind_that_carries_no_item_id_is_delivered_too(file: Path) -> None:
+    session = quick_session(file)
+    command = BashExecutionMessage(command="ls")
+    session.record_queue("add", "i", kind="steer", message=command)
+    session.append_message(command)
+    again = reopened(session)
+    assert again.queue_items() == []
+    assert again.was_delivered("i")
     again.close()
 
 

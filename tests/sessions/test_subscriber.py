@@ -61,7 +61,7 @@ async def test_streaming_writes_nothing(file: Path) -> None:
     await recorder.on_event(MessageStartEvent(assistant("")))
     await recorder.on_event(MessageUpdateEvent("m", TextDeltaEvent(0, "x")))
     session.close()
-    assert list(file.parent.iterdir()) == []  # noqa: ASYNC240
+    assert list(file.parent.iterdir()) == []
 
 
 async def test_an_event_twice_is_recorded_once(file: Path) -> None:
