@@ -1,6 +1,7 @@
 """builtin_tools: the tools every conversation starts with."""
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -38,7 +39,7 @@ def builtin_tools(
     "ending","output_path"?,"styled"?,"background"?,"survivors"?}, for grep/glob/list {"count"}.
     A shell's updates are pieces of text (shell.run_command).
     """
-    workspace = Workspace(cwd)
+    workspace = Workspace(os.path.abspath(cwd))  # noqa: PTH100  (symlinks stay)
     return [
         _tool("read", _READ, {"path": _PATH, "offset": _OFFSET, "limit": _LIMIT}, ["path"],
               workspace, read_tool(workspace)),

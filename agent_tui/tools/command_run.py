@@ -253,8 +253,12 @@ class CommandRun:
         self._buffer.feed(rest)
         self._live.add(rest)
         self._live.tick(time.monotonic(), "", last=True)
-        alive = [processes.describe(member.pid) for member in self._family.look()]
-        alive = [shown(line, 120) for line in alive]
+        members = self._family.look()
+        if ending == "exited":
+            # What a person started; not also each of its own children.
+            pids = {member.pid for member in members}
+            members = [member for member in members if member.parent not in pids]
+        alive = [shown(processes.describe(member.pid), 120) for member in members]
         log_path = None
         if ending == "exited" and alive and not pipe.ended:
             log_path = self._buffer.save()

@@ -147,20 +147,21 @@ class _Rule:
 
 def _rule(line: str) -> _Rule | None:
     line = line.rstrip("\r\n")
-    while line.endswith((" ", "\t")) and not line.endswith("\\ "):
+    while line.endswith(" ") and not line.endswith("\\ "):
         line = line[:-1]
     if not line or line.startswith("#"):
         return None
     ignores = not line.startswith("!")
     line = line if ignores else line[1:]
+    parts = line.strip("/").split("/") if "//" not in line else []
+    if not any(parts) or "." in parts:
+        return None  # no path has an empty name, or one that is a dot
     folders_only = line.endswith("/")
     line = line.removesuffix("/")
-    if not line:
-        return None
     try:
         if "/" not in line:
             return _Rule(ignores, folders_only, _segment(line), None)
-        # The "./" keeps a single anchored name from meaning "at any depth".
+        # The slash keeps a single anchored name from meaning "at any depth".
         anchored = line.lstrip("/")
         glob = Glob(anchored if "/" in anchored else f"{anchored}/", braces=False)
     except GlobError:

@@ -11,7 +11,6 @@ saved whole where it was too much.
 import codecs
 import contextlib
 import logging
-import os
 import re
 import secrets
 import tempfile
@@ -21,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from agent_tui.paths import private_folder, private_open
 from agent_tui.text import cut, wire_text
 from agent_tui.tools.workspace import whole
 
@@ -30,6 +30,7 @@ HEAD_CHARS = 12_000
 TAIL_CHARS = 18_000
 MAX_SAVED_CHARS = 64_000_000
 _MAX_LINE_HELD = 16_384
+_AROUND = 64  # kept on both sides of a cut, to see where a character ends
 
 _DROPPED = re.compile(
     r"\x1b\[[0-?]{0,64}[ -/]{0,4}[@-ln-~]"  # CSI, all but SGR
@@ -42,7 +43,6 @@ _UNFINISHED = re.compile(
 )
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _SGR_OR_CONTROL = re.compile(rf"{_SGR.pattern}|{_CONTROLS.pattern}")
-_MARKS = re.compile(r"[\u0300-\u036f\u200d\ufe00-\ufe0f\u20d0-\u20ff\U0001f3fb-\U0001f3ff]{0,32}")
 
 
 def plain(text: str) -> str:
@@ -157,7 +157,7 @@ class OutputBuffer:
                 self.save()
                 whole = "".join(self._all)
                 self._all = None
-                self._head = whole[:HEAD_CHARS]
+                self._head = whole[: HEAD_CHARS + _AROUND]
                 self._keep_tail(whole[HEAD_CHARS:])
             elif self._file:
                 self._write(text)
@@ -225,9 +225,9 @@ class OutputBuffer:
         self._saved += len(text)
 
     def _keep_tail(self, text: str) -> None:
-        self._tail.append(text[-TAIL_CHARS:])
+        self._tail.append(text[-TAIL_CHARS - _AROUND :])
         self._tail_size += len(self._tail[-1])
-        while self._tail_size - len(self._tail[0]) >= TAIL_CHARS:
+        while self._tail_size - len(self._tail[0]) >= TAIL_CHARS + _AROUND:
             self._tail_size -= len(self._tail.popleft())
 
 
@@ -244,25 +244,26 @@ def _head(text: str) -> str:
 
 
 def _tail(text: str) -> str:
-    """At most TAIL_CHARS, beginning with a whole line if one begins in the first quarter."""
-    text = text[-TAIL_CHARS:]
-    at = text.find("\n", 0, TAIL_CHARS // 4)
+    """At most TAIL_CHARS, beginning with a whole line if one begins in the first quarter,
+    else with a whole character as people count them."""
+    start = max(0, len(text) - TAIL_CHARS)
+    at = text.find("\n", start, start + TAIL_CHARS // 4)
     if at >= 0:
         return text[at + 1 :]
-    found = _MARKS.match(text)  # never begin with the second half of a character
-    return text[found.end() :] if found else text
+    around = text[max(0, start - _AROUND) : start + _AROUND]
+    first = min(start, _AROUND)
+    ends = (end for end in range(first, len(around)) if len(cut(around, end)) == end)
+    return text[start + next(ends, first) - first :]
 
 
 def _create(output_dir: str | None, name: str) -> tuple[IO[str], str]:
     if output_dir is None:
         folder = Path(tempfile.mkdtemp(prefix="agent-tui-"))
     else:
-        folder = Path(output_dir)
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder = private_folder(Path(output_dir))
     safe = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:60]
     path = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{safe}-{secrets.token_hex(3)}.txt"
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    return os.fdopen(descriptor, "w", encoding="utf-8", newline=""), str(path)
+    return private_open(path, "x"), str(path)
 
 
 def cap_text(text: str, output_dir: str | None, name: str) -> CappedText:

@@ -184,10 +184,12 @@ def end_marked(*, of_the_dead: bool) -> list[int]:
     """KILL what carries our mark: of this program (at exit), or with `of_the_dead` of programs
     that are gone, killed before they could tidy up. The pids that were signalled."""
     own = own_mark()
+    # Of what we run inside ourselves (a terminal that such a command has opened) nothing ends.
+    around_us = os.environ.get(MARK)
     ended: list[int] = []
     for candidate in processes():
         mark = mark_of(candidate.pid) if candidate.alive else None
-        if mark is None or candidate.pid == os.getpid():
+        if mark is None or mark == around_us:
             continue
         if not (_owner_is_gone(mark) if of_the_dead else mark.startswith(own)):
             continue

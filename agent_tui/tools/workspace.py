@@ -8,7 +8,7 @@ import errno
 import logging
 import os
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -134,7 +134,7 @@ def _os_error(error: OSError, workspace: Workspace) -> str:
             return f"{error.strerror or error}{where}."
 
 
-Work = Callable[[dict[str, Any], ToolContext], Awaitable[ToolResult]]
+Work = Callable[[dict[str, Any], ToolContext], Coroutine[Any, Any, ToolResult]]
 
 
 def guarded(workspace: Workspace, work: Work) -> Execute:
