@@ -8,6 +8,7 @@ from session_making import assistant, user
 
 from agent_tui.agent.messages import ImageContent, TextContent, UserMessage
 from agent_tui.sessions import (
+    NoSessionYetError,
     Session,
     SessionAmbiguousError,
     SessionElsewhereError,
@@ -172,6 +173,13 @@ def test_an_unknown_id_names_the_nearest(tmp_path: Path) -> None:
         with pytest.raises(SessionNotFoundError) as lost:
             find(nothing, "/work/a", tmp_path)
         assert lost.value.nearest == []
+
+
+def test_a_folder_without_sessions_says_what_to_do() -> None:
+    error = NoSessionYetError("/work/a\x1b[31m")
+    assert isinstance(error, SessionNotFoundError)
+    assert "No conversation was kept in /work/a" in str(error)
+    assert "\x1b" not in str(error), "a folder's name is foreign text"
 
 
 def test_a_session_of_another_folder_is_named_with_it(tmp_path: Path) -> None:
