@@ -4,6 +4,7 @@ A block holds state and makes parts of it; it knows neither the screen nor its p
 All text is made safe on its way in.
 """
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -24,6 +25,9 @@ from agent_tui.tui.transcript.splitter import MarkdownSplitter
 ThinkingMode = Literal["folded", "open", "hidden"]
 Delivery = Literal["prompt", "steer", "follow_up"]
 Level = Literal["info", "warning", "error"]
+
+DRAIN = 8192
+"""Characters split in one step; bounds what a step costs."""
 
 HANG = Prefix([("  ", "")], [("  ", "")])
 DEEP = Prefix([("    ", "")], [("    ", "")])
@@ -166,7 +170,7 @@ class TextBlock(Block):
         self._reader: SafeReader | None = None if text is not None else SafeReader()
         self._stored = text
         self._taken: list[str] = []
-        self._pending: list[str] = []
+        self._pending: deque[str] = deque()
         self.received = 0
         """Characters given to take()."""
 
@@ -178,12 +182,28 @@ class TextBlock(Block):
 
     def drain(self) -> int:
         """Split what was taken; gives the first part that is new or changed."""
+        first = len(self.parts)
+        while self._pending:
+            first = min(first, self.drain_some())
+        return first
+
+    def drain_some(self) -> int:
+        """As drain(), but at most about DRAIN characters of what was taken."""
         if not self._pending or self._reader is None:
             return len(self.parts)
-        safe = self._reader.feed("".join(self._pending))
-        self._pending.clear()
+        pieces: list[str] = []
+        size = 0
+        while self._pending and size < DRAIN:
+            pieces.append(self._pending.popleft())
+            size += len(pieces[-1])
+        safe = self._reader.feed("".join(pieces))
         self._taken.append(safe)
         return self._splitter.feed(safe)
+
+    @property
+    def waiting(self) -> bool:
+        """Some of what was taken is not split yet."""
+        return bool(self._pending)
 
     def close(self) -> int:
         """The text is complete; gives the first part that changed."""

@@ -4,7 +4,7 @@ It reads AgentEvents and ConversationEvents in their order and keeps the blocks 
 still going on at hand. The only place that knows both worlds.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from agent_tui.agent.events import (
@@ -130,8 +130,15 @@ class Feed:
 
     def flush(self) -> None:
         """Bring what changed to the layout; costs what changed since the last time."""
-        for block in self._drains:
-            self._touch(block, block.drain())
+        for _ in self.flush_steps():
+            pass
+
+    def flush_steps(self) -> Iterator[None]:
+        """flush() in small steps."""
+        for block in list(self._drains):
+            while block.waiting:
+                self._touch(block, block.drain_some())
+                yield
         self._drains.clear()
         dirty, self._dirty = self._dirty, {}
         for block, first in dirty.items():
@@ -437,7 +444,7 @@ class Feed:
 
     def _tool_end(self, event: ToolExecutionEndEvent) -> None:
         tool = self._tool(event.tool_call_id, event.tool_name, event.caller)
-        tool.end(event.result, event.duration_ms)
+        tool.end(event.result, event.duration_ms, event.is_error)
         self._live.pop(tool, None)
         self._touch(tool)
 

@@ -178,7 +178,9 @@ class ToolBlock(Block):
         else:
             self._output.add(tool_text.pretty(partial) + "\n")
 
-    def end(self, result: ToolResultMessage, duration_ms: int | None) -> None:
+    def end(
+        self, result: ToolResultMessage, duration_ms: int | None, is_error: bool | None = None
+    ) -> None:
         self.result = result
         if duration_ms is not None:
             self._seconds = duration_ms / 1000
@@ -186,7 +188,8 @@ class ToolBlock(Block):
         if details.get("stopped") or details.get("skipped"):
             self.state = "stopped"
         else:
-            self.state = "failed" if result.is_error else "done"
+            failed = result.is_error if is_error is None else is_error
+            self.state = "failed" if failed else "done"
         self._output = Tail()
         self._progress = ""
 

@@ -7,7 +7,7 @@ laid out in slices of at most 8 ms. No timer runs while nothing moves.
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -15,6 +15,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.filter import LineFilter
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -45,6 +46,9 @@ from agent_tui.tui.transcript.viewport import FrameRow, Viewport
 FRAME_S = 1 / 30
 """Seconds between two readings of the frame buffer while text streams."""
 
+FLOOD_FRAME_S = 1 / 10
+"""The same while more than a screenful comes with each frame: nobody reads that."""
+
 SLICE_S = 0.008
 """Seconds of work on the event loop before it is given back."""
 
@@ -59,6 +63,9 @@ _STEP = 64
 
 _SELECTED_PARTS = 400
 """Parts of a selection that are laid out to be copied."""
+
+_STRIPS_KEPT = 400
+"""Painted rows kept; a screenful or two."""
 
 _NEAR = 4
 """Screens: a scroll farther than this jumps by estimated heights, else it is exact."""
@@ -194,9 +201,12 @@ class Transcript(ScrollView):
         self._colouring = 0
         self._styles_read: dict[str, Style] = {}
         self._spent = 0.0  # seconds of work in this frame
+        self._rest = FRAME_S
         self._last_frame = 0.0
         self._shown: list[FrameRow] = []
+        self._strips: dict[int, tuple[Line, Strip]] = {}
         self._placing = False
+        self._thumb = (0, 0)
         self._cursor: Block | None = None
         self._missed = 0  # rows that came below since the view let go of the end
         self._missed_told = 0
@@ -330,7 +340,7 @@ class Transcript(ScrollView):
         """Frame after frame until the buffer is empty; then it ends: idle costs nothing."""
         try:
             while self._buffer:
-                rest = max(FRAME_S, self._spent * _SHARE)
+                rest = max(self._rest, self._spent * _SHARE)
                 await asyncio.sleep(max(0.0, self._last_frame + rest - time.monotonic()))
                 self._spent = 0.0
                 self._job = self._frame()
@@ -363,8 +373,10 @@ class Transcript(ScrollView):
             self._feed.apply(self._buffer.popleft())
             if number % _STEP == _STEP - 1:
                 yield
-        self._feed.flush()
+        yield from self._feed.flush_steps()
         self._count_missed(before)
+        flood = self._layout.total - before > max(1, self._view.height)
+        self._rest = FLOOD_FRAME_S if flood else FRAME_S
         yield
         if self._view.height:
             yield from self._view.steps()
@@ -405,13 +417,17 @@ class Transcript(ScrollView):
             # Setting the reactive itself would lay out the whole screen for every frame.
             size = Size(self._layout.look.width, total)
             self.set_reactive(Widget.virtual_size, size)  # pyright: ignore[reportArgumentType]
-            bar = self.vertical_scrollbar
-            bar.window_size = height
-            bar.window_virtual_size = total
             y = self._view.y
             self.scroll_target_y = y
             self.scroll_y = y
-            bar.position = self.scroll_y
+            # The bar is drawn again only where it would look different.
+            thumb = (2 * height * height // max(1, total), 2 * height * y // max(1, total))
+            if thumb != self._thumb or self._job is None:
+                self._thumb = thumb
+                bar = self.vertical_scrollbar
+                bar.window_size = height
+                bar.window_virtual_size = total
+                bar.position = self.scroll_y
         finally:
             self._placing = False
         self._repaint()
@@ -484,9 +500,9 @@ class Transcript(ScrollView):
         self._colouring -= 1
         if message.colours is not None:
             message.code.colours = message.colours
-            self._finish_frame()
             self._layout.recoloured(message.code)
-            self._settle()
+            if not self._pumping:  # else the next frame shows it
+                self._settle()
 
     class _Coloured(Message):
         bubble = False
@@ -521,6 +537,7 @@ class Transcript(ScrollView):
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
+        self._strips.clear()
         if self.is_mounted and self._palette():
             self._restyle()
 
@@ -583,15 +600,63 @@ class Transcript(ScrollView):
 
     # --- painting ----------------------------------------------------------------------
 
-    def render_line(self, y: int) -> Strip:
-        width = self._layout.look.width
+    def render_lines(self, crop: Region) -> list[Strip]:
+        # Textual's own way pads, filters and divides every row again for every frame. Rows
+        # that only moved keep their strip here, and with it all that Textual caches in it.
+        styles = self.styles
+        if self.opacity != 1 or styles.has_rule("tint") or styles.has_rule("hatch"):
+            return super().render_lines(crop)
+        if styles.border_top[0] or styles.border_left[0] or styles.outline_top[0]:
+            return super().render_lines(crop)
         base = self.rich_style
-        if y >= len(self._view.frame):
-            return Strip.blank(width, base)
-        row = self._view.frame[y]
+        filters = self.get_line_filters()
+        left, top = styles.padding.left, styles.padding.top
+        width = self.outer_size.width
+        rows = [self._row(y - top, left, width, base, filters) for y in crop.line_range]
+        if crop.column_span != (0, width):
+            return [strip.crop(*crop.column_span) for strip in rows]
+        return rows
+
+    def _row(
+        self, y: int, left: int, width: int, base: Style, filters: Sequence[LineFilter]
+    ) -> Strip:
+        """A row over the whole width of the widget, padding and all."""
+        frame = self._view.frame
+        if not 0 <= y < len(frame):
+            strip = Strip.blank(width, base)
+            key = None
+        else:
+            row = frame[y]
+            plain = self.text_selection is None and self._cursor is None
+            key = row.spot.key if plain else None
+            if key is not None:
+                known = self._strips.get(key)
+                if known is not None and known[0] is row.line:
+                    return known[1]
+            strip = Strip([Segment(" " * left, base), *self._content(row, base)])
+            strip = strip.extend_cell_length(width, base)
+        background = self.background_colors[1]
+        for line_filter in filters:
+            strip = strip.apply_filter(line_filter, background)
+        if key is not None:
+            if len(self._strips) > _STRIPS_KEPT:
+                self._strips.clear()
+            self._strips[key] = (frame[y].line, strip)
+        return strip
+
+    def render_line(self, y: int) -> Strip:
+        base = self.rich_style
+        if not 0 <= y < len(self._view.frame):
+            return Strip.blank(self._layout.look.width, base)
+        return self._content(self._view.frame[y], base)
+
+    def _content(self, row: FrameRow, base: Style) -> Strip:
+        """A row of the frame, with the offsets that text selection needs."""
+        width = self._layout.look.width
+        palette = self._layout.look.palette
         line = row.line
         if self._cursor is not None and self._cursor.index == row.spot.block and self.has_focus:
-            base += self._layout.look.palette["cursor"]
+            base += palette["cursor"]
         segments = list(Segment.apply_style(line.segments, base)) or [Segment(" ", base)]
         selection = self.text_selection
         if selection is not None and (span := selection.get_span(row.spot.key)) is not None:
@@ -600,7 +665,7 @@ class Transcript(ScrollView):
         strip = Strip(segments).apply_offsets(0, row.spot.key)
         if strip.cell_length > width:
             return strip.crop(0, width)
-        fill = base + self._layout.look.palette[line.fill] if line.fill else base
+        fill = base + palette[line.fill] if line.fill else base
         return strip.extend_cell_length(width, fill)
 
     # --- selection ---------------------------------------------------------------------
