@@ -37,7 +37,8 @@ from agent_tui.agent.loop_config import (
 from agent_tui.agent.messages import AgentMessage, AssistantMessage, ToolResultMessage
 from agent_tui.agent.streaming import offered_tools, send, stream_assistant_response
 from agent_tui.agent.tool_batch import ToolBatch, execute_tool_calls
-from agent_tui.agent.tool_calls import NOT_RUN
+from agent_tui.agent.tool_calls import NOT_RUN, REPEATED_ID
+from agent_tui.agent.tools import AgentTool
 
 __all__ = [
     "AfterToolCallContext",
@@ -121,6 +122,8 @@ class _Run:
         self._thinking_level: ThinkingLevel = config.thinking_level
         self._configured = (config.model, config.thinking_level)
         self._used_ids = _call_ids(context.messages)
+        self._tools: list[AgentTool] = []
+        self._repeated: set[str] = set()
         self._pauses = 0
 
     async def from_prompts(self, prompts: Sequence[AgentMessage]) -> list[AgentMessage]:
@@ -194,7 +197,7 @@ class _Run:
             self._configured = (config.model, config.thinking_level)
             self._model, self._thinking_level = self._configured
         self._tools = offered_tools(self._context, config)
-        message = await stream_assistant_response(
+        message, self._repeated = await stream_assistant_response(
             self._context,
             config,
             self._model,
@@ -220,7 +223,11 @@ class _Run:
             self._config,
             self._emit,
             self._control,
-            not_run=None if runs else _not_run(message.stop_reason),
+            not_run={
+                call.id: REPEATED_ID if runs else _not_run(message.stop_reason)
+                for call in message.tool_calls
+                if not runs or call.id in self._repeated
+            },
         )
         results = await execute_tool_calls(batch)
         self._context.messages.extend(results)

@@ -137,12 +137,13 @@ async def stream_assistant_response(
     emit: Emit,
     control: RunControl,
     used_ids: set[str],
-) -> AssistantMessage:
+) -> tuple[AssistantMessage, set[str]]:
     """The diagram's "5. Stream assistant response": one model call, from transform_context to
     message_end. Never raises for what the model, the stream or a hook did: that gives a
     message with stop_reason "error", or "aborted" after an abort.
 
-    used_ids: ids of calls that the history holds already; those of this message are added.
+    used_ids: ids of calls that the history holds already; those of this message are added. The
+    second value: ids of calls that must not run, as they repeat another of this message.
     """
     partial = control.partial = PartialMessage(model)
     response = _Response(emit, control, partial)
@@ -159,13 +160,11 @@ async def stream_assistant_response(
         control.partial = None
     if message is None:
         message = partial.snapshot("aborted", ABORTED)
-    else:
-        message = _sound(message, partial, used_ids)
+    message, repeated = _sound(message, partial, used_ids)
     await response.announce()
-    used_ids.update(call.id for call in message.tool_calls)
     context.messages.append(message)
     await send(emit, MessageEndEvent(message))
-    return message
+    return message, repeated
 
 
 async def build_llm_context(context: AgentContext, config: AgentLoopConfig) -> LLMContext:
@@ -264,19 +263,26 @@ def _broken(partial: PartialMessage, failure: BaseException | None) -> Assistant
 
 def _sound(
     message: AssistantMessage, partial: PartialMessage, used_ids: set[str]
-) -> AssistantMessage:
-    """The message under the id it was announced with, its calls' ids unique (fault A14)."""
-    seen = set(used_ids)
+) -> tuple[AssistantMessage, set[str]]:
+    """The message under the id it was announced with, the ids of its calls unique (fault A14);
+    and those of its calls that repeat the id of another one in the same message."""
+    own: set[str] = set()
+    repeated: set[str] = set()
     content = list(message.content)
     for index, block in enumerate(content):
         if not isinstance(block, ToolCall):
             continue
-        if block.id in seen:
-            fresh = f"{block.id or 'call'}_{new_id()}"
-            log.warning("call id %r was used before; it is stored as %r", block.id, fresh)
-            content[index] = block = block.model_copy(update={"id": fresh})
-        seen.add(block.id)
-    return message.model_copy(update={"id": partial.id, "content": content})
+        call_id = block.id
+        if call_id in own or call_id in used_ids:
+            fresh = f"{call_id or 'call'}_{new_id()}"
+            log.warning("the call id %r was used before; this call is stored as %r", call_id, fresh)
+            content[index] = block.model_copy(update={"id": fresh})
+            if call_id in own:
+                repeated.add(fresh)
+            used_ids.add(fresh)
+        own.add(call_id)
+    used_ids |= own
+    return message.model_copy(update={"id": partial.id, "content": content}), repeated
 
 
 def offered_tools(context: AgentContext, config: AgentLoopConfig) -> list[AgentTool]:

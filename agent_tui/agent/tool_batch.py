@@ -7,7 +7,7 @@ the loop; all events are emitted by the loop's task, in the order in which thing
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -71,7 +71,7 @@ class _Entry:
 class ToolBatch:
     """The calls of one assistant message. A RunControl reaches in to stop or skip them.
 
-    not_run: no call executes and each gets this text as its error result.
+    not_run: ids of calls that never execute, with the text of their error results.
     """
 
     def __init__(
@@ -81,14 +81,14 @@ class ToolBatch:
         config: AgentLoopConfig,
         emit: Emit,
         control: RunControl,
-        not_run: str | None = None,
+        not_run: Mapping[str, str] | None = None,
     ) -> None:
         self.message = message
         self._tools = tools
         self._config = config
         self._emit = emit
         self.control = control
-        self._not_run = not_run
+        self._not_run = not_run or {}
         self._loop = asyncio.get_running_loop()
         self.entries = [_Entry(call) for call in message.tool_calls]
         self._news: deque[tuple[_Entry, Any]] = deque()
@@ -107,7 +107,7 @@ class ToolBatch:
         """One sequential tool among the called makes the whole batch so."""
         called = {entry.call.name for entry in self.entries}
         return (
-            self._not_run is not None
+            len(self._not_run) == len(self.entries)
             or self._config.tool_execution == "sequential"
             or any(t.execution_mode == "sequential" for t in self._tools if t.name in called)
         )
@@ -144,8 +144,8 @@ class ToolBatch:
         call = entry.call
         entry.state = "starting"
         await self._send(ToolExecutionStartEvent(call.id, call.name, call.arguments, call.caller))
-        if self._not_run is not None:
-            self._close(entry, error_result(self._not_run))
+        if call.id in self._not_run:
+            self._close(entry, error_result(self._not_run[call.id]))
             return
         entry.state = "asking"
         ready = await prepare_tool_call(call, self._tools, self.message, self._config, entry.stop)

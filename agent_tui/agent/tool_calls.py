@@ -31,6 +31,8 @@ NOT_RUN: dict[str, str] = {
 }
 """Why no call of a message with this stop reason runs (DESIGN, The loop's rules)."""
 
+REPEATED_ID = "Not run: this call had the id of another call of the same answer, which ran."
+
 STOPPED_UNSTARTED: dict[str, str] = {
     "aborted": "Not run: the user stopped the run before this call started.",
     "stopped": "Not run: the user stopped this call before it started.",

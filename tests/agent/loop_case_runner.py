@@ -233,7 +233,7 @@ class _CaseRun:
         for timer in timers:
             timer.cancel()
         await asyncio.gather(*timers, return_exceptions=True)
-        await asyncio.sleep(1)  # what comes too late comes now
+        await asyncio.sleep(60)  # what comes too late comes now
 
     async def _returns(self, call: Any) -> None:
         try:
