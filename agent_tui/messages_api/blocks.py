@@ -31,7 +31,8 @@ from agent_tui.agent.messages import (
     new_id,
 )
 from agent_tui.messages_api.partial_json import PartialJson
-from agent_tui.messages_api.wire_text import SurrogateJoiner, clean_tree, join_surrogates
+from agent_tui.messages_api.wire_text import SurrogateJoiner, clean_tree
+from agent_tui.text import whole_surrogates
 
 _log = logging.getLogger(__name__)
 
@@ -267,7 +268,7 @@ class OpaqueBlock:
                 _append_citation(self.raw, delta)
             case "text_delta" | "thinking_delta":
                 key = "text" if kind == "text_delta" else "thinking"
-                text = join_surrogates(delta[key])
+                text = whole_surrogates(delta[key])
                 self._texts.setdefault(key, []).append(text)
                 return OpaqueEvent(self.index, "delta", None, text)
             case _:

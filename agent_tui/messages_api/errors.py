@@ -4,9 +4,9 @@
 facts, "Client" and "Why not the SDK's own accumulator"; faults A12, A17, A18, F01, F04, F07.
 """
 
-import asyncio
 import email.utils
 import json
+import math
 import re
 import socket
 import ssl
@@ -15,6 +15,8 @@ import urllib.request
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal, cast
 from urllib.parse import urlsplit, urlunsplit
+
+from agent_tui.text import SafeText, cut, mask_secrets
 
 ErrorKind = Literal[
     "credentials",  # no usable key: nothing was sent
@@ -58,6 +60,8 @@ _KIND_BY_TYPE: dict[str, ErrorKind] = {
     "api_error": "server",
     "timeout_error": "timeout",
 }
+
+_SAY_MORE: frozenset[str] = frozenset({"thinking_signature", "container", "context_window"})
 
 _KIND_BY_STATUS: dict[int, ErrorKind] = {
     401: "authentication",
@@ -132,8 +136,11 @@ class ApiError(Exception):
 
     @property
     def type_name(self) -> str:
-        """What an interrupted message records as its error_type: the API's, else the kind."""
-        return self.error_type or self.kind
+        """What an interrupted message records as its error_type: the API's own, but the kind
+        where that says more, or where a server made up a type (is_retryable_type knows both)."""
+        if self.kind in _SAY_MORE or self.error_type not in _KIND_BY_TYPE:
+            return self.kind
+        return self.error_type
 
     def user_sentence(self) -> str:
         """What happened, then what to do; one line, at most about 900 characters (F07)."""
@@ -203,7 +210,7 @@ def map_exception(exc: BaseException, *, secrets: Iterable[str] = ()) -> ApiErro
                 url=url,
                 secrets=hidden,
             )
-        case anthropic.APITimeoutError() | httpx2.TimeoutException():
+        case anthropic.APITimeoutError() | httpx2.TimeoutException() | TimeoutError():
             return _timeout(exc, url)
         case anthropic.APIConnectionError():
             return _connection(exc.__cause__ or exc, url, hidden)
@@ -231,8 +238,6 @@ def map_exception(exc: BaseException, *, secrets: Iterable[str] = ()) -> ApiErro
             )
         case UnicodeEncodeError():
             return CredentialError("The API key or a header holds a character that is not ASCII.")
-        case asyncio.TimeoutError():
-            return _timeout(exc, url)
         case ValueError():
             return InvalidResponseError(f"The answer cannot be read: {clean(str(exc), hidden)}")
         case _:
@@ -310,7 +315,7 @@ _NO_TEXT: dict[str, str] = {
 }
 
 _SIGNATURE = re.compile(
-    r"signature.{0,20}thinking|thinking.{0,40}(cannot be modified|signature|binding)", re.I
+    r"signature.{0,20}thinking|thinking.{0,120}(cannot be modified|signature|binding)", re.I
 )
 _CONTAINER = re.compile(r"container.{0,60}(expired|not found|does not exist|no longer)", re.I)
 _TOO_LONG = re.compile(r"prompt is too long|exceed.{0,40}context (window|limit|length)", re.I)
@@ -368,29 +373,23 @@ def _text_of_html(text: str) -> str:
 
 
 def clean(text: str, secrets: Iterable[str] = ()) -> str:
-    """One line of at most MAX_MESSAGE characters, controls gone, keys masked (F04, F07)."""
-    text = text[: MAX_MESSAGE * 20]
-    for secret in secrets:
-        if secret:
-            text = text.replace(secret, "[key]")
-    text = re.sub(r"sk-ant-[A-Za-z0-9_-]{6,}", "[key]", text)
-    text = "".join(c if c.isprintable() else " " for c in text)
-    text = re.sub(r"\s+", " ", text).strip()
-    return text if len(text) <= MAX_MESSAGE else text[: MAX_MESSAGE - 1] + "…"
+    """One line of at most MAX_MESSAGE characters, controls shown, keys masked (F04, F07)."""
+    text = mask_secrets(text[: MAX_MESSAGE * 20], secrets)
+    text = str(SafeText(" ".join(text.split())))
+    return text if len(text) <= MAX_MESSAGE else cut(text, MAX_MESSAGE - 1) + "…"
 
 
 def _retry_after(headers: dict[str, str]) -> float | None:
-    try:
-        return max(0.0, float(headers["retry-after-ms"]) / 1000)
-    except (KeyError, ValueError):
-        pass
+    """The wait asked for: milliseconds, seconds or a date."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers[name]) * unit
+        except (KeyError, ValueError):
+            continue
+        return max(0.0, seconds) if math.isfinite(seconds) else None
     value = headers.get("retry-after")
     if value is None:
         return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
     try:
         return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
     except (ValueError, TypeError):

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from agent_tui.messages_api.client import ApiEndpoint, make_client
 from agent_tui.messages_api.errors import InvalidResponseError, map_exception
-from agent_tui.messages_api.wire_text import join_surrogates
+from agent_tui.text import whole_surrogates
 
 ThinkingMode = Literal["adaptive", "enabled", "disabled", "between_tools"]
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
@@ -134,7 +134,7 @@ def info_from_api(data: Mapping[str, Any]) -> ModelInfo | None:
     model = data.get("id") or data.get("name") or data.get("model")
     if not isinstance(model, str) or not model:
         return None
-    model = join_surrogates(model)
+    model = whole_surrogates(model)
     base = model_info(model)
     thinking = _sub(_sub(data, "capabilities"), "thinking")
     effort = _sub(_sub(data, "capabilities"), "effort")
@@ -151,7 +151,7 @@ def info_from_api(data: Mapping[str, Any]) -> ModelInfo | None:
     retires = data.get("retires_at")
     return replace(
         base,
-        display_name=join_surrogates(name) if isinstance(name, str) else base.display_name,
+        display_name=whole_surrogates(name) if isinstance(name, str) else base.display_name,
         context_window=window or _foreign_window(data) or base.context_window,
         max_output=output or base.max_output,
         thinking=accepted,

@@ -7,7 +7,7 @@ A piece costs its own length, whatever came before (nothing is ever read twice).
 import re
 from typing import Final
 
-from agent_tui.messages_api.wire_text import join_surrogates
+from agent_tui.text import whole_surrogates
 
 Addition = tuple[str, str]
 """(path, text): "edits.0.old" grew by text. Scalars other than strings come once, whole."""
@@ -259,7 +259,7 @@ class PartialJson:
 
     def _unit(self, unit: str, pieces: list[str]) -> None:
         if self._high and "\udc00" <= unit <= "\udfff":
-            pieces.append(join_surrogates(self._high + unit))
+            pieces.append(whole_surrogates(self._high + unit))
             self._high = ""
             return
         if self._high:
@@ -267,7 +267,7 @@ class PartialJson:
         if "\ud800" <= unit <= "\udbff":
             self._high = unit
         else:
-            pieces.append(join_surrogates(unit))
+            pieces.append(whole_surrogates(unit))
 
     def _lone(self, pieces: list[str]) -> None:
         pieces.append("\ufffd")

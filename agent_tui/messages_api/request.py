@@ -1,9 +1,10 @@
 """build_request: what the model sees → the body of POST /v1/messages.
 
 Pure and deterministic: the same history gives the same bytes, and a longer history the same
-bytes with more behind them, so that the prompt cache holds (A29). It owns the rules of a
-valid request (facts) that are matters of the wire; which messages are sent at all is decided
-before (agent/llm_messages).
+bytes with more behind them, so that the prompt cache holds (A29). The history it is handed
+is repaired (agent/repair.py: ids, pairs of calls and results, programs); here are the rules
+of a valid request (facts) that are matters of the wire: roles merged, results first, images,
+characters, marks.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,6 @@ from agent_tui.agent.messages import (
     AssistantMessage,
     ImageContent,
     Message,
-    TextContent,
     ThinkingContent,
     ToolResultMessage,
     UserMessage,
@@ -24,17 +24,14 @@ from agent_tui.messages_api.errors import ApiError
 from agent_tui.messages_api.models import EFFORTS, ModelInfo, model_info
 from agent_tui.messages_api.wire_blocks import (
     Block,
-    CallIds,
     ImageBudget,
     assistant_blocks,
     result_block,
     text_block,
     user_blocks,
 )
-from agent_tui.messages_api.wire_text import clean_tree, show_controls
-
-CONTINUES: Final = frozenset({"pause_turn", "compaction"})
-"""Stop reasons after which the conversation goes back unchanged, without user text."""
+from agent_tui.messages_api.wire_text import clean_tree
+from agent_tui.text import wire_text
 
 MARKS: Final = 4
 """cache_control marks in one request (A28)."""
@@ -46,9 +43,6 @@ MIN_BUDGET: Final = 1024
 
 ABORTED: Final = "[The answer before this was interrupted by the user before it was complete.]"
 FAILED: Final = "[The answer before this was cut off by an error before it was complete.]"
-GO_ON: Final = "Continue."
-NO_RESULT: Final = "(no result: the call was interrupted)"
-EARLIER: Final = "[The beginning of this conversation is not shown.]"
 
 
 def build_request(
@@ -79,7 +73,7 @@ def build_request(
     if info.max_output is not None:
         max_tokens = min(max_tokens, info.max_output)
     tools = [_tool(t, eager=eager_input_streaming) for t in context.tools]
-    system = show_controls(context.system_prompt)
+    system = wire_text(context.system_prompt)
 
     request: dict[str, Any] = {"model": model, "max_tokens": max_tokens}
     if system.strip():
@@ -109,20 +103,17 @@ def without_thinking(messages: Sequence[Message]) -> list[Message]:
 
 
 class _Conversation:
-    """Builds the `messages` list: groups user messages and results between the replies."""
+    """Builds the `messages` list: one user message for all that stands between two replies."""
 
     def __init__(self, history: Sequence[Message]) -> None:
         self._history = history
-        self._ids = CallIds()
         self._images = ImageBudget(list(_images(history)))
         self._wire: list[dict[str, Any]] = []
         self._results: list[Block] = []
         self._texts: list[Block] = []
-        self._held: list[Block] = []
         self._note: str | None = None
         self._program_calls: set[str] = set()
-        self._for_program = False
-        self._last_reply: AssistantMessage | None = None
+        self._answers_program = False
 
     def build(self) -> list[dict[str, Any]]:
         for message in self._history:
@@ -135,42 +126,28 @@ class _Conversation:
                     self._texts += user_blocks(message.content, self._images)
         self._close_group()
         if self._wire and self._wire[-1]["role"] == "assistant":
-            if self._goes_on:
-                _strip_end(self._wire[-1]["content"])
-            else:
-                self._say([text_block(GO_ON)])
+            _strip_end(self._wire[-1]["content"])
         return self._wire
 
     def _reply(self, message: AssistantMessage) -> None:
         self._close_group()
-        blocks = assistant_blocks(message, self._ids)
-        self._program_calls = {c.id for c in message.tool_calls if c.complete and c.programmatic}
+        self._program_calls = {c.id for c in message.tool_calls if c.programmatic}
+        blocks = assistant_blocks(message)
         if not blocks:
             return
-        if not self._wire:
-            self._wire.append({"role": "user", "content": [text_block(EARLIER)]})
-        elif self._wire[-1]["role"] == "assistant":
-            if self._goes_on:
-                self._wire[-1]["content"] += blocks
-                blocks = []
-            else:
-                self._say([text_block(GO_ON)])
-        if blocks:
+        if self._wire and self._wire[-1]["role"] == "assistant":
+            self._wire[-1]["content"] += blocks
+        else:
             self._wire.append({"role": "assistant", "content": blocks})
-        self._last_reply = message
         if message.stop_reason in ("aborted", "error"):
             self._note = ABORTED if message.stop_reason == "aborted" else FAILED
 
     def _result(self, message: ToolResultMessage) -> None:
         programmatic = message.tool_call_id in self._program_calls
-        wire_id = self._ids.answer(message.tool_call_id)
-        if wire_id is None:
-            self._orphan(message)
-            return
-        self._for_program |= programmatic
+        self._answers_program |= programmatic
         self._results.append(
             result_block(
-                wire_id,
+                message.tool_call_id,
                 message.content,
                 is_error=message.is_error,
                 text_only=message.is_error or programmatic,
@@ -178,46 +155,16 @@ class _Conversation:
             )
         )
 
-    def _orphan(self, message: ToolResultMessage) -> None:
-        """A result whose call is not sent: dropped for a cut call, else plain text (A04)."""
-        blocks = user_blocks(message.content, self._images)
-        if message.tool_call_id in self._ids.cut or not blocks:
-            return
-        name = show_controls(message.tool_name) or "a tool"
-        self._texts += [text_block(f"[Result of an earlier call of {name}:]"), *blocks]
-
     def _close_group(self) -> None:
-        """End the user message between two replies: all results first, then the texts (A03)."""
-        results, texts = self._results, self._texts
-        for wire_id in self._ids.unanswered() if results or texts else []:
-            results.append(
-                result_block(
-                    wire_id, [TextContent(text=NO_RESULT)], is_error=True, text_only=True,
-                    images_left=self._images,
-                )
-            )  # fmt: skip
-        self._results, self._texts = [], []
-        if self._for_program and results:
-            # only results may answer a program (A26): the texts wait for the next message
-            self._held += texts
-            self._wire.append({"role": "user", "content": results})
-            self._for_program = False
-            return
-        if results or texts:
-            self._say([*results, *self._opening(), *texts])
-
-    def _opening(self) -> list[Block]:
-        note = [text_block(self._note)] if self._note else []
-        held, self._held, self._note = self._held, [], None
-        return [*note, *held]
-
-    def _say(self, blocks: list[Block]) -> None:
-        opening = self._opening() if self._note or self._held else []
-        self._wire.append({"role": "user", "content": [*opening, *blocks]})
-
-    @property
-    def _goes_on(self) -> bool:
-        return self._last_reply is not None and self._last_reply.stop_reason in CONTINUES
+        """End the user message between two replies: all results first, then the texts (A03).
+        Only results may answer a program (A26), so the note on an interruption waits then."""
+        blocks = self._results + self._texts
+        if blocks and self._note is not None and not self._answers_program:
+            blocks.insert(len(self._results), text_block(self._note))
+            self._note = None
+        if blocks:
+            self._wire.append({"role": "user", "content": blocks})
+        self._results, self._texts, self._answers_program = [], [], False
 
 
 def _images(history: Sequence[Message]) -> Iterator[ImageContent]:
@@ -239,7 +186,7 @@ def _tool(tool: AgentTool, *, eager: bool) -> Block:
         return {"type": tool.wire["type"], "name": tool.name} | {
             k: v for k, v in tool.wire.items() if k not in ("type", "name")
         }
-    definition: Block = {"name": tool.name, "description": show_controls(tool.description)}
+    definition: Block = {"name": tool.name, "description": wire_text(tool.description)}
     definition["input_schema"] = clean_tree(tool.parameters)
     definition |= clean_tree(tool.wire)
     if eager:

@@ -22,13 +22,14 @@ PATH = "/v1/messages?beta=true"
 AFTER_STOP_S = 0.25
 """How long the end of the body is awaited after message_stop, to keep the connection usable."""
 MAX_ERROR_BYTES = 64 * 1024
+HEADERS = {"Accept": "text/event-stream", "Content-Type": "application/json"}
 
 
 def encode_body(request: dict[str, Any]) -> bytes:
     """A request as the bytes that go out: deterministic, UTF-8, streaming asked for."""
     return json.dumps(
         {**request, "stream": True}, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-    ).encode()
+    ).encode("utf-8", "replace")
 
 
 async def raw_events(client: Any, body: bytes) -> AsyncGenerator[RawEvent, None]:
@@ -48,7 +49,7 @@ async def raw_events(client: Any, body: bytes) -> AsyncGenerator[RawEvent, None]
         PATH,
         cast_to=httpx2.Response,
         content=body,
-        options={"headers": {"Accept": "text/event-stream", "Content-Type": "application/json"}},
+        options={"headers": HEADERS, "timeout": client.timeout},
         stream=True,
         stream_cls=anthropic.AsyncStream[object],
     )

@@ -1,6 +1,5 @@
 """Content blocks → the API's blocks. Pure; what cannot go out becomes a text note or nothing."""
 
-import re
 from collections.abc import Iterable
 from typing import Any, cast
 
@@ -13,16 +12,14 @@ from agent_tui.agent.messages import (
     ToolCall,
 )
 from agent_tui.messages_api import images
-from agent_tui.messages_api.wire_text import clean_sent, clean_tree, show_controls
+from agent_tui.messages_api.wire_text import clean_sent, clean_tree
+from agent_tui.text import wire_text
 
 Block = dict[str, Any]
 
 NO_OUTPUT = "(no output)"
 INVALID_INPUT_KEY = "INVALID_JSON"
 """The API's documented wrapper for input that was no JSON object."""
-
-_BAD_ID = re.compile(r"[^a-zA-Z0-9_-]")
-MAX_NAME = 128
 
 
 def text_block(text: str) -> Block:
@@ -38,7 +35,7 @@ def user_blocks(
         if isinstance(block, ImageContent):
             blocks.append(images_left.block(block))
         elif block.text.strip():
-            blocks.append(text_block(show_controls(block.text)))
+            blocks.append(text_block(wire_text(block.text)))
     return blocks
 
 
@@ -55,7 +52,7 @@ def result_block(
     for block in content:
         if isinstance(block, TextContent):
             if block.text.strip():
-                parts.append(text_block(show_controls(block.text)))
+                parts.append(text_block(wire_text(block.text)))
         elif text_only:
             parts.append(text_block("[an image, left out: this result may hold only text]"))
         else:
@@ -110,27 +107,22 @@ class ImageBudget:
         self._answers[id(image)] = text_block(f"[an image, left out: {why}]")
 
 
-def assistant_blocks(message: AssistantMessage, ids: "CallIds") -> list[Block]:
+def assistant_blocks(message: AssistantMessage) -> list[Block]:
     """The blocks of a reply as the API sent them: value-equal, key order kept.
 
     Left out: what a stop cut (half calls, unsigned thinking, unfinished blocks) and empty text.
     """
-    blocks: list[Block] = []
-    for block in message.content:
-        match block:
-            case TextContent() if not block.text.strip():
-                continue
-            case ThinkingContent() if not block.signature and block.redacted is None:
-                continue
-            case ToolCall() if not block.complete:
-                ids.cut.add(block.id)
-            case ToolCall():
-                blocks.append({**sent_block(block), "id": ids.open(block.id)})
-            case OpaqueContent() if not block.complete:
-                continue
-            case _:
-                blocks.append(sent_block(block))
-    return blocks
+    return [sent_block(b) for b in message.content if _whole(b)]
+
+
+def _whole(block: TextContent | ThinkingContent | ToolCall | OpaqueContent) -> bool:
+    match block:
+        case TextContent():
+            return bool(block.text.strip())
+        case ThinkingContent():
+            return bool(block.signature) or block.redacted is not None
+        case _:
+            return block.complete
 
 
 def sent_block(block: TextContent | ThinkingContent | ToolCall | OpaqueContent) -> Block:
@@ -156,15 +148,15 @@ def sent_block(block: TextContent | ThinkingContent | ToolCall | OpaqueContent) 
 def _call_block(call: ToolCall) -> Block:
     arguments = cast(Block, clean_tree(call.arguments))
     if call.invalid_arguments is not None:
-        arguments = {INVALID_INPUT_KEY: show_controls(call.invalid_arguments)}
+        arguments = {INVALID_INPUT_KEY: wire_text(call.invalid_arguments)}
     values: Block = {
         "type": "tool_use",
         "id": call.id,
-        "name": _BAD_ID.sub("_", call.name)[:MAX_NAME] or "unnamed",
+        "name": call.name,
         "input": arguments,
     }
     if call.caller is not None:
-        values["caller"] = call.caller
+        values["caller"] = clean_tree(call.caller)
     return _fill(call.wire, values)
 
 
@@ -174,40 +166,3 @@ def _fill(wire: dict[str, Any] | None, values: Block) -> Block:
         return values
     filled = {k: values[k] if k in values else clean_tree(v) for k, v in wire.items()}
     return filled | {k: v for k, v in values.items() if k not in filled}
-
-
-class CallIds:
-    """Ids of calls on the wire: valid, unique in the request, each answered once (A14).
-
-    open(id) → the id a call goes out with; answer(id) → the wire id its result goes to, or
-    None when no call of that id waits. cut: ids of calls that are not sent.
-    """
-
-    def __init__(self) -> None:
-        self._used: set[str] = set()
-        self.waiting: dict[str, list[str]] = {}
-        self.cut: set[str] = set()
-
-    def open(self, call_id: str) -> str:
-        base = _BAD_ID.sub("_", call_id) or "call"
-        unique, n = base, 2
-        while unique in self._used:
-            unique, n = f"{base}_{n}", n + 1
-        self._used.add(unique)
-        self.waiting.setdefault(call_id, []).append(unique)
-        return unique
-
-    def answer(self, call_id: str) -> str | None:
-        waiting = self.waiting.get(call_id)
-        if not waiting:
-            return None
-        unique = waiting.pop(0)
-        if not waiting:
-            del self.waiting[call_id]
-        return unique
-
-    def unanswered(self) -> list[str]:
-        """Wire ids of calls without a result; they are taken as answered from here on."""
-        found = [wire_id for ids in self.waiting.values() for wire_id in ids]
-        self.waiting.clear()
-        return found

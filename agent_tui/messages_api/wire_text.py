@@ -1,34 +1,17 @@
-"""Foreign text made fit for the wire: no lone surrogate, no NUL, no raw control character.
+"""JSON values and streamed text made fit for the wire (text.py has the rules for a string).
 
-A request that holds one of these answers 400 (or fails to encode) for every turn that
-follows, so they are replaced where text enters a message and again where a request is
-built (facts: rules of a valid request; faults A34, A35).
+A request that holds a lone surrogate, a NUL or a NaN answers 400 (or fails to encode) for
+every turn that follows, so they are replaced where text enters a message and again where a
+request is built (facts: rules of a valid request; faults A34, A35).
 """
 
 import math
-import re
-from typing import Any, cast
+from typing import Any, Final, cast
 
-MAX_DEPTH = 100
+from agent_tui.text import whole_surrogates
+
+MAX_DEPTH: Final = 100
 """Deepest JSON that is taken over: below it pydantic and json would give up themselves."""
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
-
-
-def join_surrogates(text: str) -> str:
-    """Surrogate pairs become their character, lone surrogates U+FFFD; other text is unchanged."""
-    if text.isascii() or not _SURROGATE.search(text):
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def show_controls(text: str) -> str:
-    """join_surrogates, and C0 controls but tab, LF and CR as the four characters ``\\x1b``."""
-    text = join_surrogates(text)
-    if not _CONTROL.search(text):
-        return text
-    return _CONTROL.sub(lambda m: f"\\x{ord(m.group()):02x}", text)
 
 
 def clean_tree(value: Any, *, levels: int = MAX_DEPTH) -> Any:
@@ -61,7 +44,7 @@ def clean_tree(value: Any, *, levels: int = MAX_DEPTH) -> Any:
 
 def clean_sent(text: str) -> str:
     """Text the API itself sent, to go back: only what it would refuse is replaced (NUL shown)."""
-    text = join_surrogates(text)
+    text = whole_surrogates(text)
     return text.replace("\x00", "\\x00") if "\x00" in text else text
 
 
@@ -87,7 +70,7 @@ class SurrogateJoiner:
         if "\ud800" <= text[-1] <= "\udbff":
             self.held = text[-1]
             text = text[:-1]
-        return join_surrogates(text)
+        return whole_surrogates(text)
 
     def flush(self) -> str:
         held, self.held = self.held, ""
