@@ -65,7 +65,7 @@ class AgentTuiApp(CalmCrash, App[int], inherit_bindings=False):
     AUTO_FOCUS = "Composer"
     BINDINGS = bindings("screen")  # pyright: ignore[reportAssignmentType]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (12, "-tall")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (10, "-short"), (18, "-tall")]  # noqa: RUF012
 
     def __init__(
         self,
@@ -132,7 +132,8 @@ class AgentTuiApp(CalmCrash, App[int], inherit_bindings=False):
         yield StatusLine(glyphs, id="status")
 
     def make_transcript(self) -> Transcript:
-        return Transcript(id="transcript")
+        thinking = getattr(self.settings, "show_thinking", "folded")
+        return Transcript(glyphs=self.glyphs, thinking=thinking, clock=self.clock, id="transcript")
 
     def on_mount(self) -> None:
         self.leaving.bind(asyncio.get_running_loop())
@@ -162,7 +163,7 @@ class AgentTuiApp(CalmCrash, App[int], inherit_bindings=False):
 
     def _fit(self, size: Size) -> None:
         """What the style sheet cannot say: the queue's lines, and whether the panel is there."""
-        self.queue_view.max_lines = 6 if size.height >= 20 else 2 if size.height >= 12 else 1
+        self.queue_view.max_lines = 6 if size.height >= 20 else 2 if size.height >= 10 else 1
         self._place_panel(size.width)
 
     def _place_panel(self, width: int | None = None) -> None:
@@ -369,7 +370,7 @@ class AgentTuiApp(CalmCrash, App[int], inherit_bindings=False):
         self.transcript.scroll_home(animate=False)
 
     def action_scroll_bottom(self) -> None:
-        self.transcript.scroll_end(animate=False)
+        self.transcript.scroll_to_end()
 
     def action_help(self) -> None:
         self.push_screen(HelpScreen(self.key_table, self.composer.commands()))
@@ -383,7 +384,9 @@ class AgentTuiApp(CalmCrash, App[int], inherit_bindings=False):
 
     def on_key(self, event: events.Key) -> None:
         """What is typed where nothing takes it belongs to the composer."""
-        if event.is_printable and event.character and not self.screen.is_modal:
+        if self.screen.is_modal or self.queue_view.has_focus:
+            return
+        if event.is_printable and event.character and event.key not in self.screen.active_bindings:
             self.composer.focus()
             self.composer.insert(event.character)
 

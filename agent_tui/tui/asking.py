@@ -18,7 +18,7 @@ class ScreenAsker:
 
     async def choose(self, title: str, text: str, options: Sequence[OptionLike]) -> str:
         """The key of the option chosen; waits as long as it takes."""
-        dialog = ChoiceDialog(title, text, options, self._app.glyphs)
+        dialog = ChoiceDialog(title, text, options, self._app.glyphs, clock=self._app.clock)
         await self._app.dialogs.add(dialog)
         try:
             return await dialog.chosen

@@ -177,7 +177,7 @@ class Composer(TextArea, inherit_bindings=True):
             return
         if self._searching is not None:
             self._accept_search()
-        elif self.completion.is_open and not self._is_known_command():
+        elif self._completes and not self._is_known_command():
             self.action_complete()
         elif self.errand is not None:
             if self.errand.save(self.draft):
@@ -192,7 +192,7 @@ class Composer(TextArea, inherit_bindings=True):
             return
         if self._searching is not None:
             self._accept_search()
-        elif self.completion.is_open:
+        elif self._completes:
             self.action_complete()
         elif self.running() and self.errand is None and self.draft.strip():
             text = self.take_draft()
@@ -266,9 +266,15 @@ class Composer(TextArea, inherit_bindings=True):
         name = self.text[1:].split(maxsplit=1)[0] if self.text[1:].strip() else ""
         return any(name == known for known, _, _ in self.commands())
 
+    @property
+    def _completes(self) -> bool:
+        """The list has something to insert; a list that only shows a form has not."""
+        choice = self.completion.current
+        return choice is not None and not self.text.startswith(choice.value)
+
     def action_complete(self) -> None:
         choice = self.completion.current
-        if choice is not None and not self.text.startswith(choice.value):
+        if choice is not None and self._completes:
             self.text = choice.value
             self.move_cursor(self.document.end)
 

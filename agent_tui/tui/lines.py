@@ -38,14 +38,14 @@ def left_right(left: Content, right: Content, width: int, gap: int = 2) -> Conte
     return Content.assemble(left, " " * (width - left.cell_length - right.cell_length), right)
 
 
-def duration(seconds: float, *, running: bool = False) -> str:
-    """ "0.1 s", "6.2 s", "1:05", "2:03:04"; whole seconds while it still runs."""
-    if seconds >= 60:
-        total = int(seconds)
-        hours, rest = divmod(total, 3600)
-        minutes, secs = divmod(rest, 60)
-        return f"{hours}:{minutes:02}:{secs:02}" if hours else f"{minutes}:{secs:02}"
-    return f"{int(seconds)} s" if running else f"{seconds:.1f} s"
+def elapsed(seconds: float) -> str:
+    """Of something that still runs, in whole seconds: "6 s", "1:05", "2:03:04"."""
+    total = max(0, int(seconds))
+    hours, rest = divmod(total, 3600)
+    minutes, secs = divmod(rest, 60)
+    if hours:
+        return f"{hours}:{minutes:02}:{secs:02}"
+    return f"{minutes}:{secs:02}" if minutes else f"{secs} s"
 
 
 def count(number: int, one: str, many: str = "") -> str:

@@ -110,8 +110,7 @@ class ToolsState:
     def call_begins(self, call_id: str, name: str, caller: dict[str, Any] | None) -> None:
         if call_id in self.rows:
             return
-        parent = str(caller.get("tool_id") or "") if _by_program(caller) else ""
-        self._add(ToolRow(call_id, one_line(name, 60), parent=parent or None))
+        self._add(ToolRow(call_id, one_line(name, 60), parent=_program_of(caller)))
 
     def call_complete(self, call_id: str, arguments: dict[str, Any]) -> None:
         if (row := self.rows.get(call_id)) is not None and row.state == "arguments":
@@ -176,8 +175,11 @@ class ToolsState:
             self.dropped += 1
 
 
-def _by_program(caller: dict[str, Any] | None) -> bool:
-    return caller is not None and caller.get("type", "direct") != "direct"
+def _program_of(caller: dict[str, Any] | None) -> str | None:
+    """Id of the server_tool_use whose program made the call; None for a direct call."""
+    if caller is None or caller.get("type", "direct") == "direct":
+        return None
+    return str(caller.get("tool_id") or "") or None
 
 
 @dataclass(slots=True)

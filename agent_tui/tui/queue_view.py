@@ -41,6 +41,7 @@ class QueueView(Drawn, can_focus=True):
         if entries and self.selected_id not in {e.id for e in entries}:
             self.selected_id = entries[-1].id
         self._fit_height()
+        self.refresh()  # entries are changed in place: equal is not the same
 
     def watch_max_lines(self) -> None:
         self._fit_height()

@@ -45,7 +45,9 @@ class PasteAwareParser(XTermParser):
             yield from self._end_burst()
             yield from super().feed(data)
             return
-        if self._in_paste or "\x1b" in data:
+        # A sequence that began in an earlier read goes on in this one: Textual waits for it.
+        in_sequence = self._timeout_time is not None
+        if self._in_paste or in_sequence or "\x1b" in data:
             yield from self._end_burst()
             self._watch_marks(data)
             yield from super().feed(data)

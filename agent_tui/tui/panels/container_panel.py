@@ -4,7 +4,7 @@ from textual.content import Content
 
 from agent_tui.text import SafeText
 from agent_tui.tui.glyphs import UNICODE, Glyphs
-from agent_tui.tui.lines import count, duration, fit, one_line
+from agent_tui.tui.lines import count, elapsed, fit, one_line
 from agent_tui.tui.plain import Drawn
 from agent_tui.tui.presenter import ContainerState
 
@@ -67,7 +67,7 @@ class ContainerPanel(Drawn):
         left = self._state.seconds_left(self._now)
         parts: list[str] = []
         if left is not None and self._state.state != "expired":
-            parts.append(f"expires in {duration(left, running=True)}" if left else "expired")
+            parts.append(f"expires in {elapsed(left)}" if left else "expired")
         if self._state.reused:
             parts.append(f"reused {count(self._state.reused, 'time')}")
         if not parts:

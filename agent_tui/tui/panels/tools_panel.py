@@ -12,8 +12,9 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from agent_tui.text import duration
 from agent_tui.tui.glyphs import UNICODE, Glyphs
-from agent_tui.tui.lines import count, duration, fit
+from agent_tui.tui.lines import count, elapsed, fit
 from agent_tui.tui.presenter import ToolRow, ToolsState
 
 _Line = list[tuple[str, str]]
@@ -109,5 +110,5 @@ class ToolsPanel(ScrollView, can_focus=False):
         if row.state == "waiting":
             return "next"
         if row.state == "running" and row.started is not None:
-            return duration(self._now - row.started, running=True)
+            return elapsed(self._now - row.started)
         return duration(row.seconds) if row.seconds is not None else ""

@@ -23,6 +23,8 @@ _PLACES: tuple[tuple[Where, str], ...] = (
 class HelpScreen(ModalScreen[None]):
     """Esc, F1, q or Enter leave it."""
 
+    AUTO_FOCUS = "#help-box"
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,f1,q,enter,ctrl+c", "dismiss", "Leave", show=False, priority=True)
     ]

@@ -1,0 +1,236 @@
+"""Keys of the composer → what is asked of the conversation, and what stays in the draft."""
+
+import pytest
+
+from agent_tui.conversation.results import CommandResult
+from tests.tui.conftest import Drive
+
+
+async def test_enter_sends_when_idle_and_steers_while_running(drive: Drive):
+    async with drive() as d:
+        await d.type("hello there")
+        await d.press("enter")
+        assert d.conv.calls == [("submit", "hello there")]
+        assert d.draft == ""
+        d.conv.set_status("tools")
+        await d.type("also this")
+        await d.press("enter")
+        assert d.conv.entries[0].kind == "steer"
+
+
+async def test_tab_queues_a_follow_up_while_running_and_does_nothing_when_idle(drive: Drive):
+    async with drive() as d:
+        await d.type("later")
+        await d.press("tab")
+        assert d.conv.calls == [] and d.draft == "later"
+        d.conv.set_status("streaming")
+        await d.press("tab")
+        assert d.conv.calls == [("follow_up", "later")] and d.draft == ""
+        await d.type("x")
+        await d.press("alt+enter")
+        assert d.conv.called("follow_up")[-1] == ("x",)
+
+
+async def test_ctrl_j_makes_a_line_and_enter_sends_them_all(drive: Drive):
+    async with drive() as d:
+        await d.type("a")
+        await d.press("ctrl+j")
+        await d.type("b")
+        await d.press("shift+enter")
+        await d.type("c")
+        await d.press("enter")
+        assert d.conv.calls == [("submit", "a\nb\nc")]
+
+
+async def test_the_composer_grows_to_eight_lines_and_no_further(drive: Drive):
+    async with drive() as d:
+        for _ in range(4):
+            await d.press("ctrl+j")
+        assert d.app.composer.size.height == 5
+        for _ in range(10):
+            await d.press("ctrl+j")
+        assert d.app.composer.size.height == 8
+
+
+async def test_a_paste_of_ten_thousand_lines_is_held_whole_and_not_sent(drive: Drive):
+    async with drive() as d:
+        text = "\r".join(f"line {i}" for i in range(10_000))
+        await d.type("see ")
+        await d.paste(text)
+        await d.shows("[pasted 10,000 lines]")
+        assert d.conv.calls == []
+        await d.press("enter")
+        assert d.conv.calls == [("submit", "see " + text.replace("\r", "\n"))]
+
+
+async def test_a_line_of_400000_characters_stays_out_of_the_text_area(drive: Drive):
+    """Fault D11: Textual's text area wraps it anew at each key, which takes seconds."""
+    async with drive() as d:
+        await d.paste("x" * 400_000)
+        await d.type("y")
+        assert len(d.app.composer.text) < 100
+        assert d.draft == "x" * 400_000 + "y"
+
+
+async def test_backspace_takes_a_placeholder_whole(drive: Drive):
+    async with drive() as d:
+        await d.type("a")
+        await d.paste("\n" * 100)
+        await d.press("backspace")
+        assert d.draft == "a"
+
+
+async def test_a_pasted_escape_is_shown_and_not_obeyed(drive: Drive):
+    async with drive() as d:
+        await d.paste("x\x1b]2;PWNED\x07y")
+        assert "\x1b" not in d.app.composer.text
+        await d.shows("␛]2;PWNED")
+
+
+async def test_up_and_down_walk_the_history_at_the_edges_only(drive: Drive):
+    async with drive() as d:
+        for text in ("one", "two"):
+            await d.type(text)
+            await d.press("enter")
+        await d.type("draft")
+        await d.press("up")
+        assert d.draft == "two"
+        await d.press("up")
+        assert d.draft == "one"
+        await d.press("down", "down")
+        assert d.draft == "draft"
+        await d.press("ctrl+j")
+        await d.type("second")
+        await d.press("up")
+        assert d.draft == "draft\nsecond", "inside a text Up moves the cursor"
+
+
+async def test_ctrl_r_searches_and_escape_brings_the_draft_back(drive: Drive):
+    async with drive() as d:
+        for text in ("fix the cart", "run the tests"):
+            await d.type(text)
+            await d.press("enter")
+        await d.press("ctrl+r")
+        await d.type("cart")
+        await d.shows("fix the cart")
+        await d.press("enter")
+        assert d.draft == "fix the cart"
+        assert len(d.conv.calls) == 2, "choosing does not send"
+        await d.press("ctrl+r")
+        await d.press("escape")
+        assert d.draft == "fix the cart"
+
+
+async def test_the_list_of_commands_opens_filters_and_completes(drive: Drive):
+    async with drive() as d:
+        await d.type("/")
+        await d.shows("begin a new conversation")
+        await d.type("mo")
+        await d.shows("/model [NAME]")
+        assert "/clear" not in d.screen
+        await d.press("tab")
+        assert d.draft == "/model "
+        await d.press("escape")
+        assert "/model [NAME]" not in d.screen
+        assert d.draft == "/model "
+        assert d.conv.calls == []
+
+
+async def test_escape_closes_the_list_before_it_stops_anything(drive: Drive):
+    async with drive() as d:
+        d.conv.set_status("tools")
+        await d.type("/")
+        await d.press("escape")
+        assert d.conv.called("abort") == []
+        await d.press("escape")
+        assert d.conv.called("abort") == [(True,)]
+
+
+async def test_a_slash_command_acts_at_once_while_running(drive: Drive):
+    """Fault B13: never text for the model."""
+    conv_result = CommandResult(error="There is no command /exlt. Did you mean /exit?")
+    async with drive() as d:
+        d.conv.set_status("streaming")
+        d.conv.command_results["exlt"] = conv_result
+        await d.type("/exlt")
+        await d.press("enter")
+        await d.shows("Did you mean /exit?")
+        assert d.conv.called("command") == [("/exlt",)]
+        assert d.conv.entries == []
+        await d.type("/model x")
+        await d.press("tab")  # also as a follow-up it is a command
+        assert d.conv.called("command")[-1] == ("/model x",) and d.conv.entries == []
+
+
+async def test_quit_ends_the_app_and_closes_the_conversation(drive: Drive):
+    async with drive() as d:
+        await d.type("/quit")
+        await d.press("enter")
+        await d.until(lambda: d.app.return_code is not None)
+        assert d.app.return_code == 0 and d.conv.closed
+
+
+async def test_what_could_not_be_sent_comes_back(drive: Drive):
+    async with drive() as d:
+        d.conv.fail_with = RuntimeError("the disk is full")
+        await d.type("precious")
+        await d.press("enter")
+        await d.shows("the disk is full")
+        assert d.draft == "precious"
+
+
+async def test_ctrl_c_clears_the_draft_into_history_and_two_on_an_empty_one_quit(drive: Drive):
+    """Fault B20."""
+    async with drive() as d:
+        await d.type("long draft")
+        await d.press("ctrl+c")
+        assert d.draft == "" and d.app.return_code is None
+        await d.press("up")
+        assert d.draft == "long draft"
+        await d.press("ctrl+c")
+        await d.press("ctrl+c")
+        await d.shows("Ctrl+C again quits")
+        d.clock.pass_(0.1)
+        await d.press("x", "backspace")
+        d.clock.pass_(0.1)
+        await d.press("ctrl+c")
+        assert d.app.return_code is None, "typing disarms"
+        await d.press("ctrl+c")
+        await d.until(lambda: d.app.return_code == 0)
+
+
+async def test_ctrl_d_quits_on_an_empty_draft_and_deletes_in_a_text(drive: Drive):
+    async with drive() as d:
+        await d.type("ab")
+        await d.press("home", "ctrl+d")
+        assert d.draft == "b" and d.app.return_code is None
+        await d.press("ctrl+d", "ctrl+d")
+        await d.until(lambda: d.app.return_code == 0)
+
+
+async def test_wide_characters_move_the_caret_by_cells(drive: Drive):
+    """Fault D15: the terminal's own cursor stands at the caret, where an input method opens."""
+    async with drive() as d:
+        composer = d.app.composer
+        start = composer.cursor_screen_offset.x
+        await d.type("你好abc")
+        assert composer.cursor_screen_offset.x == start + 7
+        await d.press("left", "left", "left", "backspace")
+        assert d.draft == "你abc"
+        assert composer.cursor_screen_offset.x == start + 2
+        assert d.app.cursor_position == composer.cursor_screen_offset
+
+
+@pytest.mark.parametrize("text", ["[/x]", "see /tmp/[/bad]", "[data: /m?s=b-]", "[bold]x[/bold]"])
+async def test_brackets_in_a_draft_are_brackets(drive: Drive, text: str):
+    async with drive() as d:
+        await d.type(text)
+        await d.shows(text)
+
+
+async def test_what_is_typed_elsewhere_comes_to_the_composer(drive: Drive):
+    async with drive() as d:
+        d.app.transcript.focus()
+        await d.settle()
+        await d.press("h", "i")
+        assert d.draft == "hi"

@@ -1,0 +1,189 @@
+"""From the first paint to the conversation: typing at once, choices, failures, /login."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+from agent_tui.agent.messages import AssistantMessage, TextContent, UserMessage
+from agent_tui.conversation.results import CommandResult
+from tests.tui.conftest import Drive
+from tests.tui.fake_conversation import FakeConversation
+
+OPTIONS = [
+    SimpleNamespace(key="0", label="Ollama on port 11434"),
+    SimpleNamespace(key="key", label="enter a key"),
+    SimpleNamespace(key="demo", label="the demo: scripted replies, no model"),
+]
+
+
+async def test_what_is_typed_before_there_is_a_conversation_is_sent_then_in_order(drive: Drive):
+    conv, ready = FakeConversation(), asyncio.Event()
+
+    async def starter(asker: Any) -> Any:
+        await ready.wait()
+        return conv
+
+    async with drive(conv=conv, starter=starter, first_prompt="from the command line") as d:
+        await d.shows("starting")
+        await d.type("typed early")
+        await d.press("enter")
+        await d.shows("when the model is there")
+        assert conv.calls == []
+        ready.set()
+        await d.until(lambda: len(conv.called("submit")) == 2)
+        assert conv.called("submit") == [("from the command line",), ("typed early",)]
+
+
+async def test_alt_up_takes_back_what_waits(drive: Drive):
+    async def starter(asker: Any) -> Any:
+        await asyncio.Event().wait()
+
+    async with drive(starter=starter) as d:
+        await d.type("too early")
+        await d.press("enter")
+        await d.shows("when the model is there")
+        await d.press("alt+up")
+        assert d.draft == "too early" and d.app.desk.held == []
+
+
+async def test_a_start_that_fails_says_why_keeps_the_text_and_can_be_tried_again(drive: Drive):
+    conv = FakeConversation()
+    tries: list[int] = []
+
+    async def starter(asker: Any) -> Any:
+        tries.append(1)
+        if len(tries) == 1:
+            raise ValueError("The key in ANTHROPIC_API_KEY is empty: set it or unset it.")
+        return conv
+
+    async with drive(conv=conv, starter=starter, first_prompt="hello") as d:
+        await d.shows("The key in ANTHROPIC_API_KEY is empty")
+        assert d.draft == "hello"
+        await d.press("enter")
+        await d.until(lambda: conv.called("submit"))
+        assert conv.called("submit") == [("hello",)] and len(tries) == 2
+
+
+async def test_the_choice_takes_digits_after_the_grace_time(drive: Drive):
+    chosen: list[str] = []
+    conv = FakeConversation(demo=True)
+
+    async def starter(asker: Any) -> Any:
+        chosen.append(await asker.choose("No key found", "What shall answer?", OPTIONS))
+        return conv
+
+    async with drive(conv=conv, starter=starter) as d:
+        await d.shows("Ollama on port 11434")
+        await d.press("3")
+        assert chosen == [] and d.draft == "3", "a key on its way belongs to the draft"
+        await d.press("backspace")
+        d.clock.pass_(1)
+        await d.press("3")
+        await d.until(lambda: chosen)
+        assert chosen == ["demo"]
+        await d.shows("demo: scripted replies, no model")
+        assert "What shall answer?" not in d.screen
+
+
+async def test_the_choice_takes_arrows_and_enter(drive: Drive):
+    chosen: list[str] = []
+
+    async def starter(asker: Any) -> Any:
+        chosen.append(await asker.choose("No key found", "", OPTIONS))
+        return FakeConversation()
+
+    async with drive(starter=starter) as d:
+        await d.shows("enter a key")
+        for key in ("down", "enter"):
+            d.clock.pass_(1)
+            await d.press(key)
+        await d.until(lambda: chosen)
+        assert chosen == ["key"]
+
+
+async def test_a_secret_is_not_shown_and_in_no_history(drive: Drive):
+    got: list[str | None] = []
+
+    async def starter(asker: Any) -> Any:
+        got.append(await asker.ask_secret("Enter a key", "It is kept in a private file."))
+        return FakeConversation()
+
+    async with drive(starter=starter) as d:
+        await d.shows("Enter a key")
+        await d.paste("sk-ant-secret-123")
+        await d.settle()
+        assert "sk-ant" not in d.screen
+        await d.press("enter")
+        await d.until(lambda: got)
+        assert got == ["sk-ant-secret-123"]
+        assert d.app.composer.past.entries == [] and "sk-ant" not in d.screen
+
+
+async def test_a_secret_can_be_left(drive: Drive):
+    got: list[str | None] = []
+
+    async def starter(asker: Any) -> Any:
+        got.append(await asker.ask_secret("Enter a key", ""))
+        return FakeConversation()
+
+    async with drive(starter=starter) as d:
+        await d.shows("Enter a key")
+        await d.type("abc")
+        await d.press("escape")
+        await d.until(lambda: got)
+        assert got == [None]
+
+
+async def test_login_stores_the_key_and_begins_a_new_conversation(drive: Drive, monkeypatch: Any):
+    conversations = [FakeConversation(demo=True), FakeConversation()]
+    made: list[FakeConversation] = []
+    asked: list[str | None] = []
+
+    async def starter(asker: Any) -> Any:
+        made.append(conversations[len(made)])
+        return made[-1]
+
+    async def log_in(asker: Any) -> bool:
+        asked.append(await asker.ask_secret("Enter a key", ""))
+        return True
+
+    opening = SimpleNamespace(log_in=log_in)
+    monkeypatch.setattr("agent_tui.tui.opener.importlib.import_module", lambda name: opening)
+    async with drive(starter=starter) as d:
+        conversations[0].command_results["login"] = CommandResult(action="login")
+        await d.shows("demo: scripted replies, no model")
+        await d.type("/login")
+        await d.press("enter")
+        await d.shows("Enter a key")
+        await d.type("sk-1")
+        await d.press("enter")
+        await d.until(lambda: len(made) == 2)
+        assert asked == ["sk-1"] and conversations[0].closed
+        await d.until(lambda: "demo: scripted" not in d.screen)
+        await d.type("hi")
+        await d.press("enter")
+        assert conversations[1].called("submit") == [("hi",)]
+
+
+async def test_a_resumed_conversation_is_shown_and_its_texts_are_in_the_history(drive: Drive):
+    messages = [
+        UserMessage(content="what did I ask"),
+        AssistantMessage(content=[TextContent(text="this is the answer")]),
+    ]
+    async with drive(conv=FakeConversation(messages=messages)) as d:
+        await d.shows("this is the answer")
+        await d.press("up")
+        assert d.draft == "what did I ask"
+
+
+async def test_the_demo_is_named_all_the_time_also_when_narrow(drive: Drive):
+    async with drive(conv=FakeConversation(demo=True), size=(60, 20)) as d:
+        assert "demo: scripted replies, no model" in d.screen.splitlines()[0]
+        await d.pilot.resize_terminal(40, 8)
+        await d.settle()
+        assert "demo" in d.screen.splitlines()[-1]
+
+
+async def test_a_banner_is_shown_first(drive: Drive):
+    async with drive(banner="Welcome, said the banner.") as d:
+        await d.shows("Welcome, said the banner.")

@@ -1,0 +1,64 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_tui.text import SafeText
+from agent_tui.tui.paste_collapse import PasteCollapse, normalize
+
+
+def test_line_ends_of_terminals_become_newlines():
+    assert normalize("a\rb\r\nc\nd\x00") == "a\nb\nc\nd"
+
+
+def test_a_small_paste_is_inserted_as_it_is():
+    assert PasteCollapse().take("two\rlines") == "two\nlines"
+
+
+def test_a_big_paste_is_a_placeholder_that_holds_all_of_it():
+    pastes = PasteCollapse()
+    text = "\n".join(f"line {i}" for i in range(10_000))
+    name = pastes.take(text.replace("\n", "\r"))
+    assert name == "[pasted 10,000 lines]"
+    assert pastes.expand(f"see {name}!") == f"see {text}!"
+
+
+def test_one_endless_line_says_how_long_it_is():
+    pastes = PasteCollapse()
+    name = pastes.take("x" * 400_000)
+    assert name == "[pasted 400,000 characters]"
+    assert pastes.expand(name) == "x" * 400_000
+
+
+def test_two_pastes_of_one_size_stay_apart():
+    pastes = PasteCollapse()
+    first, second = pastes.take("a\n" * 50), pastes.take("b\n" * 50)
+    assert first != second
+    assert pastes.expand(first + second) == "a\n" * 50 + "b\n" * 50
+
+
+def test_a_text_that_looks_like_a_placeholder_but_is_none_stays():
+    assert PasteCollapse().expand("[pasted 3 lines]") == "[pasted 3 lines]"
+
+
+def test_control_characters_of_a_small_paste_are_shown_not_obeyed():
+    taken = PasteCollapse().take("x\x1b]2;PWNED\x07y\u202e")
+    assert "\x1b" not in taken and "\x07" not in taken and "\u202e" not in taken
+    assert "PWNED" in taken
+
+
+@given(st.lists(st.text(alphabet="ab\n\r\x1b", max_size=4000), max_size=5))
+def test_nothing_of_a_big_paste_is_lost(texts: list[str]):
+    pastes = PasteCollapse()
+    shown = [pastes.take(text) for text in texts]
+    back = pastes.expand("|".join(shown))
+    whole = [normalize(text) for text in texts]
+    kept = [
+        text if name.startswith("[pasted") else str(SafeText(text))
+        for text, name in zip(whole, shown, strict=True)
+    ]
+    assert back == "|".join(kept)
+
+
+@given(st.text(max_size=3000))
+def test_a_text_that_comes_back_is_the_same_after_expansion(text: str):
+    pastes = PasteCollapse()
+    assert pastes.expand(pastes.collapse(text)) in (text, str(SafeText(text)), normalize(text))
