@@ -252,6 +252,8 @@ def _record(value: Any, data: bytes) -> Parsed:
     record_id, parent_id = value.get("id"), value.get("parent_id")
     if not isinstance(record_id, str) or not isinstance(parent_id, str | None):
         return Damage(UNREADABLE)
+    if "parent_id" not in value:  # a damaged key is no root: that would hide what is before
+        return Damage(UNREADABLE)
     adapter = ADAPTERS.get(kind) if isinstance(kind, str) else None
     version = value.get("version", VERSION)
     if adapter is None:

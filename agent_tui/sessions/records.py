@@ -106,7 +106,7 @@ class ContainerRecord(_Record):
     """The live container; None: there is none any more."""
 
     type: Literal["container"] = "container"
-    container: Container | None = None
+    container: Container | None
 
 
 class DraftRecord(_Record):
@@ -120,7 +120,7 @@ class LeafRecord(_Record):
     """The active leaf is now the record `target` (None: before the first message)."""
 
     type: Literal["leaf"] = "leaf"
-    target: str | None = None
+    target: str | None
 
 
 Record = (

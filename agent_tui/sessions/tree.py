@@ -183,6 +183,8 @@ class SessionTree:
         if message is None and record.outcome is not None:
             message = self._outcomes.get(record.outcome)
         if message is None:
+            if record.outcome is None:
+                return "does not hold what its kind should"
             return "refers to a tool result that could not be read"
         node.message = message
         self.leaf = record.id

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from session_making import assistant, lines_of, quick_session, result, user
 
-from agent_tui.agent.messages import AgentMessage
+from agent_tui.agent.messages import AgentMessage, Container
 from agent_tui.sessions import (
     Session,
     SessionDamagedError,
@@ -179,6 +179,31 @@ def test_an_object_in_a_torn_record_is_not_taken_for_a_record(file: Path) -> Non
     session = Session.open(file, read_only=True)
     assert session.messages() == messages
     assert len(session.notices) == 1
+
+
+@pytest.mark.parametrize("key", [b'"parent_id"', b'"id"'])
+def test_a_damaged_key_makes_no_new_root(file: Path, key: bytes) -> None:
+    """A value without its key would be null, and what is before would be hidden."""
+    messages = write(file, 4)
+    change_line(file, 4, lambda line: line.replace(key, b'"?"', 1))
+    assert Session.open(file, read_only=True).messages() == without(messages, 2)
+
+
+def test_a_damaged_key_empties_no_branch_and_ends_no_container(file: Path) -> None:
+    session = quick_session(file)
+    first, second = user("first"), user("second")
+    session.append_message(first)
+    session.append_message(second)
+    session.record_container(Container(id="c1"))
+    session.record_container(None)
+    session.move_leaf(None)
+    session.close()
+    change_line(file, 5, lambda line: line.replace(b'"container":n', b'"?":n', 1))
+    change_line(file, 6, lambda line: line.replace(b'"target"', b'"?"', 1))
+    found = Session.open(file, read_only=True)
+    assert found.messages() == [first, second]
+    assert found.container == Container(id="c1")
+    assert len(found.notices) == 1
 
 
 def test_what_follows_a_lost_message_stays_on_its_branch(file: Path) -> None:
