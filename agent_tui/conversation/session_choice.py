@@ -7,7 +7,7 @@ from typing import Any
 from agent_tui import paths
 from agent_tui.conversation.endpoint import Endpoint, secret_mask
 from agent_tui.sessions import index
-from agent_tui.sessions.errors import SessionNotFoundError
+from agent_tui.sessions.errors import NoSessionYetError
 from agent_tui.sessions.store import Session
 
 
@@ -31,7 +31,7 @@ def open_wished(wish: SessionWish, cwd: str, endpoint: Endpoint) -> Session:
     if wish.continue_newest:
         info = index.newest(cwd, home)
         if info is None:
-            raise SessionNotFoundError("the newest", where=f"in {cwd}: none was kept here yet")
+            raise NoSessionYetError(cwd)
         return Session.open(info.path, read_only=not wish.keep, mask=mask)
     if wish.resume_id:
         info = index.find(wish.resume_id, cwd, home)
