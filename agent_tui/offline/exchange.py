@@ -68,7 +68,7 @@ class Exchange:
         try:
             await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
-                self._entry.closed_by_client = True
+                self._entry.closed_by_client = not self._journal.stopping
                 self._entry.at = self._at
         finally:
             for task in (work, watch):

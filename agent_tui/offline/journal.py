@@ -75,6 +75,8 @@ class Journal:
         self._kept = 0
         self._oldest_kept = 0
         self._log: int | None = None
+        self.stopping = False
+        """The server is going: a connection that ends now was not closed by its client."""
         if log_path is not None:
             self._log = os.open(log_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 

@@ -1,6 +1,5 @@
 """The offline server: POST /v1/messages, /v1/messages/count_tokens, GET /v1/models on loopback."""
 
-import asyncio
 import json
 import logging
 import socket
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_tui.offline.answers import Answer, ReplySource
+from agent_tui.offline.background import BackgroundServer
 from agent_tui.offline.demo import DemoGuide
 from agent_tui.offline.exchange import Exchange
 from agent_tui.offline.journal import Journal
@@ -70,8 +70,7 @@ class OfflineServer:
         self._speed = speed
         self._source: ReplySource = ScenarioPlayer(scenario) if scenario else DemoGuide()
         self._journal: Journal | None = None
-        self._server: Any = None
-        self._thread: threading.Thread | None = None
+        self._server: BackgroundServer | None = None
 
     @property
     def journal(self) -> list[dict[str, Any]]:
@@ -79,64 +78,30 @@ class OfflineServer:
 
     def start(self) -> str:
         """Starts serving and returns the base URL ("http://127.0.0.1:PORT")."""
-        import uvicorn
-
-        if self._thread is not None:
+        if self._server is not None:
             raise OfflineServerError("this server has been started before; make a new one")
+        listener = _listen(self._port)
         try:
-            if self._open_journal:
-                self._journal = Journal(self._log_path)
-            else:
-                self._journal = Journal(self._log_path, budget=0)
+            journal = Journal(self._log_path, **({} if self._open_journal else {"budget": 0}))
         except OSError as error:
+            listener.close()
             raise OfflineServerError(
                 f"cannot write the log {self._log_path}: {error.strerror}"
             ) from error
-        listener = _listen(self._port)
+        self._journal = journal
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        config = uvicorn.Config(
-            build_app(self._source, self._journal, self._speed, self._open_journal),
-            loop="asyncio",
-            http="h11",
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            log_level=logging.CRITICAL,
-            access_log=False,
-            server_header=False,
-            timeout_keep_alive=60,
-        )
-        ready = threading.Event()
-
-        class Server(uvicorn.Server):
-            async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-                await super().startup(sockets=sockets)
-                ready.set()
-
-        self._server = Server(config)
-
-        def run() -> None:
-            try:
-                asyncio.run(self._server.serve(sockets=[listener]))
-            finally:
-                listener.close()
-                ready.set()
-
-        self._thread = threading.Thread(target=run, name="offline-server", daemon=True)
-        self._thread.start()
-        if not ready.wait(10) or not self._server.started:
-            raise OfflineServerError("the offline server did not start")
+        app = build_app(self._source, journal, self._speed, self._open_journal)
+        self._server = BackgroundServer(app, listener)
+        if not self._server.start():
+            raise OfflineServerError("the offline server did not start; see the log")
         return self.url
 
     def stop(self) -> None:
-        """Closes every connection and ends the thread; answers under way are cut."""
-        if self._server is not None and self._thread is not None:
-            self._server.should_exit = True
-            self._server.force_exit = True
-            self._thread.join(10)
-            if self._thread.is_alive():
-                log.warning("the offline server's thread did not end within 10 s")
-            self._server = None
+        """Drops every connection and ends the thread; answers under way are cut."""
+        if self._journal is not None:
+            self._journal.stopping = True
+        if self._server is not None:
+            self._server.stop()
         if self._journal is not None:
             self._journal.close()
 

@@ -107,7 +107,7 @@ def find_script(text: str) -> tuple[ScriptFn, re.Match[str]] | None:
     if len(plain) > _LONGEST_TASK:
         return None
     while plain:
-        for candidate in (plain, plain.rstrip(" .!?"), re.sub(r"\s+instead\W*$", "", plain)):
+        for candidate in (re.sub(r"\s+instead\W*$", "", plain), plain, plain.rstrip(" .!?")):
             for pattern, script in _PATTERNS:
                 if match := pattern.fullmatch(candidate):
                     return script, match

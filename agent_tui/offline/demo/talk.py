@@ -109,9 +109,8 @@ def picture(scene: Scene) -> Script:
     for image in scene.turn.images:
         source = image.get("source") or {}
         data = source.get("data") or ""
-        kinds.append(
-            f"{source.get('media_type', source.get('type'))}, {len(data) * 3 // 4:,} bytes"
-        )
+        size = len(data) * 3 // 4 - data[-2:].count("=")
+        kinds.append(f"{source.get('media_type', source.get('type'))}, {size:,} bytes")
     listed = "\n".join(f"- {kind}" for kind in kinds)
     yield Say(
         f"{plural(len(kinds), 'image')} arrived:\n\n{listed}\n\nA script cannot look at pictures; "

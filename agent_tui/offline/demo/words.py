@@ -120,4 +120,8 @@ def unquoted(text: str | None) -> str:
 
 
 def path_of(text: str | None) -> str:
-    return unquoted(text).removeprefix("@")
+    """A path as it was meant: without quotes, @, and the mark that ends the sentence."""
+    path = unquoted(text)
+    if path == (text or "").strip():
+        path = re.sub(r"(?<=\w)[.!?]+$", "", path)
+    return path.removeprefix("@")
