@@ -97,7 +97,7 @@ def describe(pid: int, limit: int = 100) -> str:
 class Family:
     """The processes of one command: its shell `root` and all that came from it.
 
-    `leader` stays true while the shell is not reaped, so long its pid and group are ours.
+    `leader` is true until the shell is reaped: so long its pid cannot be another's.
     """
 
     def __init__(self, root: int, mark: str) -> None:
@@ -115,10 +115,15 @@ class Family:
         with self._lock:
             everyone = [p for p in processes() if p.start >= self._since]
             members: dict[int, Process] = {}
+            # A pid is free again only when no group and no session has its number.
+            taken_over = any(p.pid == self.root and p.start != self._since for p in everyone)
             # A parent is older than its child but for equal ticks: hence the second round.
             for _ in range(2):
                 for candidate in everyone:
-                    if candidate.pid not in members and self._belongs(candidate, members):
+                    if candidate.pid in members:
+                        continue
+                    in_group = self.root in (candidate.session, candidate.group)
+                    if (in_group and not taken_over) or self._belongs(candidate, members):
                         members[candidate.pid] = candidate
             self._known = {pid: member.start for pid, member in members.items()}
             return [member for member in members.values() if member.alive]
@@ -128,8 +133,6 @@ class Family:
         if self._known.get(pid) == candidate.start or candidate.parent in members:
             return True
         if candidate.session in members or candidate.group in members:
-            return True
-        if self.leader and self.root in (candidate.session, candidate.group):
             return True
         if me in self._strangers:
             return False

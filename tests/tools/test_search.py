@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -167,6 +168,7 @@ sub/
 """
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is the judge")
 def test_gitignore_is_read_as_git_reads_it(tmp_path: Path) -> None:
     """git itself is the judge: what it does not list as untracked is ignored."""
     paths = [

@@ -5,6 +5,7 @@
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 
 from agent_tui.agent.tools import ToolContext
 from agent_tui.text import ansi_spans, without_ansi
+from agent_tui.tools import output
 from agent_tui.tools.builtin import builtin_tools, kill_all, reap_leftovers
 from agent_tui.tools.command_run import LiveFeed
 from agent_tui.tools.output import (
@@ -143,6 +145,27 @@ async def test_a_prompt_without_a_line_end_is_seen(call: Call, cwd: Path) -> Non
     assert "".join(pieces) == "Continue? yes\n"
 
 
+async def test_C02_the_program_s_own_input_is_not_the_command_s(call: Call) -> None:
+    reading, writing = os.pipe()
+    before = os.dup(0)
+    os.dup2(reading, 0)
+    try:
+        result = await asyncio.wait_for(call("shell", command="cat; echo over"), 20)
+    finally:
+        os.dup2(before, 0)
+        for descriptor in (before, reading, writing):
+            os.close(descriptor)
+    assert text_of(result) == "over"
+
+
+async def test_C02_a_command_leads_a_session_of_its_own(call: Call) -> None:
+    """So it has no controlling terminal, and Ctrl+C at ours does not reach it."""
+    result = await call("shell", command="echo $$; cut -d' ' -f5,6,7 /proc/$$/stat")
+    pid, _, rest = text_of(result).partition("\n")
+    assert rest == f"{pid} {pid} 0", "group, session, terminal"
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="asks git to commit")
 async def test_C02_nothing_waits_for_input_or_a_terminal(call: Call, cwd: Path) -> None:
     subprocess.run(["git", "init", "-q", str(cwd)], check=True)
     (cwd / "f").touch()
@@ -223,6 +246,15 @@ async def test_C01_a_silent_background_child(call: Call) -> None:
     result = await call("shell", command="sleep 300 &")
     assert time.monotonic() - start < STOP_S
     assert "still running in the background" in text_of(result) and "sleep 300" in text_of(result)
+
+
+async def test_a_background_child_without_our_mark_is_known_by_its_group(call: Call) -> None:
+    result = await call("shell", command='env -i PATH="$PATH" sleep 300 >/dev/null 2>&1 &')
+    [child] = result.details["background"]
+    pid = int(child.split()[0])
+    assert is_alive(pid)
+    kill_all()
+    await until(lambda: not is_alive(pid))
 
 
 async def test_a_background_child_with_its_own_output_is_told_and_ended_at_exit(
@@ -444,6 +476,16 @@ async def test_an_output_that_cannot_be_saved_still_comes(call: Call, output_dir
     assert not result.is_error
     assert "could not be saved" in text_of(result) and text_of(result).endswith("100000")
     assert "output_path" not in result.details
+
+
+def test_what_is_saved_is_clean_and_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output, "MAX_SAVED_CHARS", 40_000)
+    capped = cap_text("\x1b[31mred\x1b[0m\n" * 20_000, str(tmp_path), "x")
+    assert capped.path and Path(capped.path).read_text() == "red\n" * 10_000
+    assert "first 40,000 characters" in capped.text
+    assert capped.styled and capped.styled.startswith("\x1b[31mred")
 
 
 def test_C06_any_long_text_can_be_cut_the_same_way(output_dir: Path) -> None:
