@@ -136,6 +136,7 @@ class Conversation:
         self.agent.queue.follow_up_mode = settings.follow_up_mode
         self._link = SessionLink(session, self.agent, lambda text: self.notice("warning", text))
         self._link.attach()
+        self._count_usage()
         self.agent.subscribe(self._link.on_event)
         self.agent.subscribe(self._on_agent_event)
         self.agent.subscribe_phase(self._on_phase)
@@ -408,8 +409,15 @@ class Conversation:
             raise AgentBusyError
         await self._link.switch(session)
         self._container = session.container
-        self.usage = UsageTotals(context_window=self.usage.context_window)
+        self._count_usage()
         self._emit(self.usage.event())
+
+    def _count_usage(self) -> None:
+        """The totals of the session as it stands."""
+        self.usage = UsageTotals()
+        for message in self.messages:
+            if isinstance(message, AssistantMessage):
+                self.usage.add(message, self.models.info(message.model))
 
     def _new_session(self) -> Session:
         if self.session.path is None:
