@@ -13,7 +13,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_tui.agent.messages import ImageContent
@@ -522,6 +522,7 @@ def patched(old: list[str], diff: str) -> str:
     return "".join(out + old[at:])
 
 
+@settings(deadline=None)
 @given(_texts, _texts)
 def test_a_diff_applied_to_the_old_text_gives_the_new(old: str, new: str) -> None:
     a, b = split_lines(old), split_lines(new)
@@ -530,6 +531,7 @@ def test_a_diff_applied_to_the_old_text_gives_the_new(old: str, new: str) -> Non
     assert bool(diff) == (old != new)
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.sampled_from(["a", "b", "é", "\n", "\r\n", "\r", "\udcff"]), max_size=30),
     st.lists(st.tuples(st.sampled_from(["", "x", "\n", "x\ny\n"]), st.booleans()), max_size=6),
@@ -538,17 +540,16 @@ def test_edits_change_what_they_name_and_nothing_else(
     pieces: list[str], news: list[tuple[str, bool]]
 ) -> None:
     """Unique markers are put between the pieces; each is replaced. All else must stay."""
-    text, expected, edits = "", "", []
-    crlf = 2 * "".join(pieces).count("\r\n") > "".join(pieces).count("\n")
+    markers = [f"<{n}>" if n < len(news) else "" for n in range(len(pieces))]
+    text = "".join(piece + marker for piece, marker in zip(pieces, markers, strict=True))
+    mostly_crlf = 2 * text.count("\r\n") > text.count("\n")
+    expected, edits = "", []
     for n, piece in enumerate(pieces):
-        text, expected = text + piece, expected + piece
-        if n < len(news):
-            marker = f"<{n}>"
-            new, keep = news[n]
-            text += marker
-            expected += marker if keep else (new.replace("\n", "\r\n") if crlf else new)
-            if not keep:
-                edits.append(Edit(marker, new))
+        new, keep = news[n] if n < len(news) else ("", True)
+        written = new.replace("\n", "\r\n") if mostly_crlf else new
+        expected += piece + (markers[n] if keep else written)
+        if not keep:
+            edits.append(Edit(markers[n], new))
     if not edits:
         return
     edited = apply_edits(text, edits[::-1], "f")
@@ -558,6 +559,7 @@ def test_edits_change_what_they_name_and_nothing_else(
     assert (patched(edited.old_lines, diff) if diff else "".join(edited.old_lines)) == flat
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=60), st.sampled_from([b"", b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"]))
 def test_decoding_and_encoding_give_back_the_same_bytes(data: bytes, bom: bytes) -> None:
     known = file_text.decode(bom + data)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_tui.agent.tools import ToolContext
@@ -507,6 +507,7 @@ _chunks = st.lists(
 )  # fmt: skip
 
 
+@settings(deadline=None)
 @given(_chunks, st.data())
 def test_cleaning_does_not_depend_on_where_reads_are_cut(chunks: list[str], data: Any) -> None:
     raw = "".join(chunks).encode()
@@ -529,6 +530,7 @@ def test_cleaning_does_not_depend_on_where_reads_are_cut(chunks: list[str], data
         assert clean == expected.replace("\0", "\\x00").replace("\x07", "\\x07")
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_become_text_fit_for_the_wire(raw: bytes) -> None:
     cleaner = StreamCleaner()
@@ -546,9 +548,13 @@ def test_a_line_without_end_is_held_in_bounded_memory() -> None:
     assert total + len(cleaner.flush()) == 100 * 65_536
 
 
-@given(st.lists(st.text(st.sampled_from("ab\n"), max_size=9000), max_size=12))
-def test_head_and_tail_are_of_the_text_and_the_rest_is_counted(pieces: list[str]) -> None:
-    pieces = [piece * 40 for piece in pieces]
+_runs = st.tuples(st.sampled_from(["a", "\n", "b\n", "a longer line\n"]), st.integers(0, 40_000))
+
+
+@settings(deadline=None)
+@given(st.lists(_runs, max_size=8))
+def test_head_and_tail_are_of_the_text_and_the_rest_is_counted(runs: list[tuple[str, int]]) -> None:
+    pieces = [text * times for text, times in runs]
     whole = "".join(pieces)
     buffer = OutputBuffer("/dev/null/no-folder", "x")
     for piece in pieces:
@@ -576,6 +582,7 @@ def test_a_cut_never_splits_a_character(tmp_path: Path) -> None:
         assert not tail.startswith(("\u200d", "\ufe0f"))
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.sampled_from(["a", "bc", "\n", "\r", "\r\n", "12%\r", "long line "]), max_size=25)
 )
