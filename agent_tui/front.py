@@ -6,6 +6,7 @@ One clear line on stderr and exit code 2 for what can be known to be wrong befor
 import asyncio
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +21,7 @@ from agent_tui.headless.print_mode import Output, run_print
 from agent_tui.headless.rpc import run_rpc
 from agent_tui.sessions.errors import SessionError
 from agent_tui.settings import Loaded, SettingsError, load_settings
+from agent_tui.tools import kill_all
 
 
 @dataclass(slots=True)
@@ -148,7 +150,7 @@ def print_once(options: Options, text: str, output: Output) -> int:
             return USAGE
         return await run_print(conversation, prompt, output)
 
-    return asyncio.run(run())
+    return _end_with(lambda: asyncio.run(run()))
 
 
 def rpc(options: Options) -> int:
@@ -167,7 +169,7 @@ def rpc(options: Options) -> int:
             return USAGE
         return await run_rpc(conversation)
 
-    return asyncio.run(run())
+    return _end_with(lambda: asyncio.run(run()))
 
 
 def interactive(options: Options, first_prompt: str) -> int:
@@ -195,4 +197,14 @@ def interactive(options: Options, first_prompt: str) -> int:
         wish=_wish(options),
         reload=lambda: _load(options, cwd),
     )
-    return run_app(settings=loaded.settings, starter=starter, first_prompt=first_prompt)
+    return _end_with(
+        lambda: run_app(settings=loaded.settings, starter=starter, first_prompt=first_prompt)
+    )
+
+
+def _end_with(run: Callable[[], int]) -> int:
+    """Runs a face; at its end nothing that a command started is left running (fault C04)."""
+    try:
+        return run()
+    finally:
+        kill_all()

@@ -31,9 +31,16 @@ class Approvals:
     """
 
     def __init__(
-        self, cwd: str, emit: Emit, *, allow: Collection[str] = (), interactive: bool = True
+        self,
+        cwd: str,
+        emit: Emit,
+        *,
+        allow: Collection[str] = (),
+        readable: Collection[str] = (),
+        interactive: bool = True,
     ) -> None:
         self._cwd = cwd
+        self._readable = list(readable)
         self._emit = emit
         self._allow = set(allow)
         self._always: set[tuple[str, str]] = set()
@@ -55,7 +62,9 @@ class Approvals:
         name = ctx.tool.name
         if self.allowed(name):
             return None
-        if not await asyncio.to_thread(needs_approval, name, ctx.arguments, self._cwd):
+        if not await asyncio.to_thread(
+            needs_approval, name, ctx.arguments, self._cwd, readable=self._readable
+        ):
             return None
         rule = approval_rule(name, ctx.arguments, self._cwd)
         if (name, rule) in self._always:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Collection
+from typing import Any
 
 from agent_tui import paths
 from agent_tui.conversation.conversation import Conversation
@@ -13,7 +14,7 @@ from agent_tui.conversation.retry import RetryPolicy
 from agent_tui.messages_api.stream_function import make_stream_function, warm_up
 from agent_tui.sessions.store import Session
 from agent_tui.settings import Loaded, Settings
-from agent_tui.tools.builtin import builtin_tools
+from agent_tui.tools.builtin import builtin_tools, reap_leftovers
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +39,8 @@ async def build_conversation(
     explicit = loaded.sources.get("model", "default") != "default"
     if session is not None:
         settings = _as_before(loaded, session)
+    reaping = asyncio.create_task(asyncio.to_thread(reap_leftovers), name="end what was left over")
+    reaping.add_done_callback(_log_failure)
     models = ModelChoice(endpoint, settings.model, explicit=explicit)
     await models.settle()
     tools = await asyncio.to_thread(
@@ -56,6 +59,7 @@ async def build_conversation(
         session=session or Session.in_memory(cwd),
         interactive=interactive,
         allow={*allow, *settings.allow},
+        readable=[str(paths.outputs_dir())],
         limits=Limits(settings.max_turns, settings.max_cost, settings.max_seconds),
         retry_policy=retry_policy,
     )
@@ -71,7 +75,7 @@ def _as_before(loaded: Loaded, session: Session) -> Settings:
     return loaded.settings.model_copy(update=changes)
 
 
-def _log_failure(task: "asyncio.Task[None]") -> None:
-    # The first request meets the same failure and shows it; here it only must not be lost.
+def _log_failure(task: "asyncio.Task[Any]") -> None:
+    # A first request meets the same failure and shows it; here it only must not be lost.
     if not task.cancelled() and task.exception() is not None:
-        log.info("warming up failed: %s", task.exception())
+        log.info("%s failed: %s", task.get_name(), task.exception())

@@ -85,7 +85,8 @@ class Conversation:
     """See module docstring. One event loop; no method blocks it for long.
 
     Made by conversation.build.build_conversation. interactive: somebody can answer
-    permission requests. allow: tool names that need no answer.
+    permission requests. allow: tool names that need no answer. readable: folders besides
+    cwd that may be read unasked (where long outputs are saved).
     """
 
     def __init__(
@@ -100,6 +101,7 @@ class Conversation:
         session: Session,
         interactive: bool = True,
         allow: Collection[str] = (),
+        readable: Collection[str] = (),
         limits: Limits | None = None,
         retry_policy: RetryPolicy | None = None,
     ) -> None:
@@ -109,7 +111,9 @@ class Conversation:
         self.models = models
         self.limits = limits or Limits()
         self.usage = UsageTotals()
-        self.approvals = Approvals(cwd, self._emit, allow=allow, interactive=interactive)
+        self.approvals = Approvals(
+            cwd, self._emit, allow=allow, readable=readable, interactive=interactive
+        )
         self._policy = retry_policy or RetryPolicy()
         self._mask = secret_mask(endpoint)
         self._subscribers: list[Subscriber] = []
