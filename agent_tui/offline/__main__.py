@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from agent_tui.offline.scenarios import ScenarioError
-from agent_tui.offline.server import OfflineServerError, serve
+from agent_tui.offline.server import NATURAL_SPEED, OfflineServerError, serve
 
 
 def main() -> int:
@@ -16,7 +16,10 @@ def main() -> int:
     parser.add_argument("--scenario", help="a JSON file of turns to play instead of the demo")
     parser.add_argument("--log", help="append a JSON line per request and per answer to this file")
     parser.add_argument(
-        "--speed", type=float, default=80.0, help="characters per second, 0: no pause (default 80)"
+        "--speed",
+        type=float,
+        default=NATURAL_SPEED,
+        help="characters per second, 0: no pause (default: %(default)s)",
     )
     options = parser.parse_args()
     try:

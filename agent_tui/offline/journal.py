@@ -91,7 +91,7 @@ class Journal:
                 method=method,
                 path=path,
                 headers={k: _HIDDEN if k in _SECRET_HEADERS else v for k, v in headers},
-                body=_without_secrets(body),
+                body=_without_secrets(body) if self._budget or self._log is not None else None,
                 body_size=size,
             )
             start = {"event": "start"} | entry.as_json()

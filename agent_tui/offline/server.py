@@ -28,6 +28,9 @@ log = logging.getLogger(__name__)
 MAX_BODY_BYTES = 32 * 1024 * 1024
 """The service's limit for a request; beyond it 413 request_too_large."""
 
+NATURAL_SPEED = 300.0
+"""Characters per second of a usual model (about 75 tokens)."""
+
 MAX_DEPTH = 200
 """Levels of nesting in a request: more than any schema or history has."""
 
@@ -68,7 +71,7 @@ class OfflineServer:
         self._open_journal = open_journal
         self._log_path = log_path
         self._speed = speed
-        self._source: ReplySource = ScenarioPlayer(scenario) if scenario else DemoGuide()
+        self._source: ReplySource = DemoGuide() if scenario is None else ScenarioPlayer(scenario)
         self._journal: Journal | None = None
         self._server: BackgroundServer | None = None
 
@@ -149,8 +152,7 @@ def build_app(
         return respond(problem.as_json(request_id), problem.status, request_id=request_id)
 
     async def messages(request: Request) -> Any:
-        parsed = await _read_json(request)
-        size = int(request.headers.get("content-length") or 0)
+        parsed, size = await _read_json(request)
         entry = journal.begin(
             method=request.method,
             path=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
@@ -181,7 +183,7 @@ def build_app(
         )
 
     async def count_tokens(request: Request) -> Response:
-        parsed = await _read_json(request)
+        parsed, _ = await _read_json(request)
         if isinstance(parsed, ApiProblem):
             return problem_response(parsed)
         problem = _check(source, parsed, request.headers, counting=True)
@@ -246,22 +248,22 @@ def _host_name(host: str) -> str:
     return (name if colon and port.isdigit() else host).lower()
 
 
-async def _read_json(request: Any) -> Any:
-    """The parsed body, or the problem with it."""
+async def _read_json(request: Any) -> tuple[Any, int]:
+    """The parsed body, or the problem with it; and how many bytes were read."""
     chunks: list[bytes] = []
     size = 0
     async for chunk in request.stream():
         size += len(chunk)
         if size > MAX_BODY_BYTES:
-            return ApiProblem("Request exceeds the maximum size", "request_too_large", 413)
+            return ApiProblem("Request exceeds the maximum size", "request_too_large", 413), size
         chunks.append(chunk)
     try:
         value = json.loads(b"".join(chunks))
     except (ValueError, RecursionError) as error:
-        return ApiProblem(f"The request body is not valid JSON: {error}", rule="json")
+        return ApiProblem(f"The request body is not valid JSON: {error}", rule="json"), size
     if _is_deeper(value, MAX_DEPTH):
-        return ApiProblem("The request body is nested too deeply", rule="json")
-    return value
+        return ApiProblem("The request body is nested too deeply", rule="json"), size
+    return value, size
 
 
 def _is_deeper(value: Any, depth: int) -> bool:
@@ -334,13 +336,14 @@ def _model_page(infos: list[dict[str, Any]], query: Any) -> dict[str, Any]:
 
 def serve(
     port: int = 0,
-    speed: float = 80.0,
+    speed: float = NATURAL_SPEED,
     scenario_path: str | None = None,
     log_path: str | None = None,
 ) -> None:
     """Runs the server in the foreground until SIGINT or SIGTERM, then stops it cleanly.
 
-    Prints one line, "listening on http://127.0.0.1:PORT", when it is ready.
+    Prints one line, "listening on http://127.0.0.1:PORT", when it is ready. For the main thread
+    of a process: it takes over both signals.
     Raises OfflineServerError or ScenarioError: str() is one line for the user.
     """
     import signal

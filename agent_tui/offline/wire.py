@@ -52,9 +52,12 @@ class WireEvent:
         return b"event: %s\ndata: %s\n\n" % (self.name.encode(), json_bytes(self.data))
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 def dumps(value: Any) -> str:
     """Compact JSON as the service writes it; non-ASCII stays readable."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 def json_bytes(value: Any) -> bytes:

@@ -148,6 +148,29 @@ class TestWhatIsAccepted:
         assert check(body) == ["required_fields"]
 
 
+@pytest.mark.parametrize(
+    ("model", "accepted"),
+    [
+        ("demo", "adaptive between_tools disabled enabled"),
+        ("claude-fable-5-2", "adaptive"),
+        ("claude-opus-5-5", "adaptive"),
+        ("claude-sonnet-5-5", "adaptive between_tools"),
+        ("claude-haiku-5-5", "adaptive disabled"),
+        ("claude-opus-4-6", "adaptive disabled enabled"),
+        ("claude-sonnet-4-5-20250929", "disabled enabled"),
+        ("claude-3-5-sonnet-20240620", "disabled"),
+        ("qwen3:8b", "adaptive between_tools disabled enabled"),
+    ],
+)
+def test_which_thinking_a_model_accepts(model: str, accepted: str) -> None:
+    passed = []
+    for kind in ("adaptive", "between_tools", "disabled", "enabled"):
+        budget = {"budget_tokens": 2000} if kind == "enabled" else {}
+        if check(request(model=model, thinking={"type": kind} | budget)) == []:
+            passed.append(kind)
+    assert " ".join(passed) == accepted
+
+
 class TestPrograms:
     def test_steering_is_refused_also_when_it_is_a_message_of_its_own(self) -> None:
         rows = [*program(), user(result("toolu_p")), user("use EUR")]

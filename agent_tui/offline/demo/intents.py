@@ -53,7 +53,7 @@ INTENTS: list[tuple[str, ScriptFn]] = [
     ),
     (
         r"(?:find|glob)(?: the| all)?(?: files)?(?: named| like| matching)? "
-        r"(?P<pattern>\S*[*?]\S*)",
+        r"(?P<pattern>[^\s*?]*[*?]\S*)",
         work.find_files,
     ),
     (
@@ -98,6 +98,7 @@ _LEAD_IN = re.compile(
     r"(?:can|could|would|will) you|i want you to|let'?s)\b[\s,.:;!-]*",
     re.I,
 )
+_MOST_LEAD_INS = 6
 _LONGEST_TASK = 20_000
 
 
@@ -106,7 +107,9 @@ def find_script(text: str) -> tuple[ScriptFn, re.Match[str]] | None:
     plain = text.strip()
     if len(plain) > _LONGEST_TASK:
         return None
-    while plain:
+    for _ in range(_MOST_LEAD_INS):
+        if not plain:
+            break
         for candidate in (re.sub(r"\s+instead\W*$", "", plain), plain, plain.rstrip(" .!?")):
             for pattern, script in _PATTERNS:
                 if match := pattern.fullmatch(candidate):

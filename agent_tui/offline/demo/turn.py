@@ -57,7 +57,10 @@ def current_turn(body: dict[str, Any], is_task: Callable[[str], bool]) -> Turn:
     """
     turn = Turn()
     calls: dict[str, dict[str, Any]] = {}
-    for role, messages in _groups(body):
+    groups = list(_groups(body))
+    # What came before the last prompt does not matter, however long it is.
+    prompts = [n for n, (role, messages) in enumerate(groups) if _is_prompt(role, messages)]
+    for role, messages in groups[prompts[-1] if prompts else 0 :]:
         if role == "assistant":
             turn.open_end = True
             calls = {
@@ -98,6 +101,13 @@ def _groups(body: dict[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         group.append(message)
     if group:
         yield role, group
+
+
+def _is_prompt(role: str, messages: list[dict[str, Any]]) -> bool:
+    """Messages of the user without any result: nothing before them is still under way."""
+    return role == "user" and not any(
+        b.get("type") == "tool_result" for m in messages for b in _blocks(m)
+    )
 
 
 def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:

@@ -19,16 +19,17 @@ class ModelFacts:
 _ALL = frozenset({"adaptive", "between_tools", "disabled", "enabled"})
 _RULES: list[tuple[str, ModelFacts]] = [
     (r"demo$", ModelFacts(_ALL, max_tokens=64_000)),
-    (r"claude-(?:fable|mythos)-5", ModelFacts(frozenset({"adaptive"}))),
-    (r"claude-\w+-5", ModelFacts(_ALL - {"enabled"})),
+    (r"claude-(?:fable|mythos)-5|claude-opus-5-5", ModelFacts(frozenset({"adaptive"}))),
+    (r"claude-sonnet-5-5", ModelFacts(frozenset({"adaptive", "between_tools"}))),
+    (r"claude-[a-z]+-5", ModelFacts(frozenset({"adaptive", "disabled"}))),
     (r"claude-opus-4-8", ModelFacts(_ALL - {"enabled", "between_tools"})),
     (
         r"claude-opus-4-7|claude-mythos-preview",
         ModelFacts(_ALL - {"enabled", "between_tools"}, system_messages=False),
     ),
-    (r"claude-\w+-4-6", ModelFacts(_ALL - {"between_tools"}, system_messages=False)),
+    (r"claude-[a-z]+-4-6", ModelFacts(_ALL - {"between_tools"}, system_messages=False)),
     (
-        r"claude-\w+-4|claude-3-7",
+        r"claude-[a-z]+-4|claude-3-7",
         ModelFacts(frozenset({"disabled", "enabled"}), prefill=True, system_messages=False),
     ),
     (r"claude-3", ModelFacts(frozenset({"disabled"}), prefill=True, system_messages=False)),

@@ -46,18 +46,25 @@ class Request:
     image_bytes: dict[int, bytes | None] = field(default_factory=dict[int, bytes | None])
     """Decoded images by the id() of their source, so that each is decoded once."""
 
+    _nested: list[tuple[str, Block]] | None = None
+
     def blocks(self) -> Iterator[tuple[str, Block]]:
         for message in self.messages:
             yield from message.blocks
 
-    def nested_blocks(self) -> Iterator[tuple[str, Block]]:
-        """Every block, those inside tool results too."""
-        for path, block in self.blocks():
-            yield path, block
-            content = block.get("content")
-            if block["type"] == "tool_result" and isinstance(content, list):
-                for index, inner in enumerate(content):
-                    yield f"{path}.tool_result.content.{index}", inner
+    def nested_blocks(self) -> list[tuple[str, Block]]:
+        """Every block, those inside tool results too; collected once."""
+        if self._nested is None:
+            self._nested = []
+            for path, block in self.blocks():
+                self._nested.append((path, block))
+                content = block.get("content")
+                if block["type"] == "tool_result" and isinstance(content, list):
+                    self._nested += [
+                        (f"{path}.tool_result.content.{index}", inner)
+                        for index, inner in enumerate(content)
+                    ]
+        return self._nested
 
 
 Check = Callable[[Request], Iterator[str]]
