@@ -41,6 +41,8 @@ class ContainerState:
     last_output: str = ""
     files: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     _named_now: bool = False
+    _programs_now: int = 0
+    """Programs that this response started: they ran in the container it names, perhaps later."""
 
     def feed(self, event: StreamEvent, now: float) -> bool:
         """Take in one event; True when something changed. now: seconds of the caller's clock."""
@@ -55,7 +57,7 @@ class ContainerState:
                 self.state = "paused"
                 return True
             case DoneEvent() | ErrorEvent():
-                self._named_now = False
+                self._named_now, self._programs_now = False, 0
                 before = self.state
                 if self.state == "busy" and event.message.stop_reason != "pause_turn":
                     self.state = "idle"
@@ -97,7 +99,7 @@ class ContainerState:
     def _named(self, container_id: str, expires_at: str | None, now: float) -> bool:
         if container_id != self.id:
             self.id, self.created_at = container_id, now
-            self.reused, self.programs, self.files = 0, 0, []
+            self.reused, self.programs, self.files = 0, self._programs_now, []
             if self.state == "expired":
                 self.state = "idle"
         elif not self._named_now:
@@ -112,6 +114,7 @@ class ContainerState:
         if kind == "server_tool_use" and "code_execution" in str(raw.get("name", "")):
             if not ended:
                 self.programs += 1
+                self._programs_now += 1
             self.state = "busy"
             return True
         if not ended or not kind.endswith("code_execution_tool_result"):

@@ -33,9 +33,6 @@ from agent_tui.messages_api.wire_blocks import (
 from agent_tui.messages_api.wire_text import clean_tree
 from agent_tui.text import wire_text
 
-MARKS: Final = 4
-"""cache_control marks in one request (A28)."""
-
 BUDGETS: Final[dict[ThinkingLevel, int]] = {
     "low": 2048, "medium": 8192, "high": 16_384, "xhigh": 24_576, "max": 32_000,
 }  # fmt: skip
@@ -130,11 +127,11 @@ class _Conversation:
         return self._wire
 
     def _reply(self, message: AssistantMessage) -> None:
-        self._close_group()
-        self._program_calls = {c.id for c in message.tool_calls if c.programmatic}
         blocks = assistant_blocks(message)
         if not blocks:
             return
+        self._close_group()
+        self._program_calls = {c.id for c in message.tool_calls if c.programmatic}
         if self._wire and self._wire[-1]["role"] == "assistant":
             self._wire[-1]["content"] += blocks
         else:
@@ -239,27 +236,22 @@ def _may_start_thinking(messages: list[dict[str, Any]]) -> bool:
 
 
 def _mark(request: dict[str, Any]) -> None:
-    """Set the cache_control marks: tools, system, and the last two user messages (A28)."""
-    left = MARKS
+    """Set the cache_control marks: last tool, system, and the last two user messages (A28).
+
+    A mark covers all before it, so those that tools brought themselves are not needed.
+    """
     for key in ("tools", "system"):
-        if request.get(key) and not _marked(request[key]):
-            blocks = request[key]
+        if request.get(key):
+            blocks = [_without_mark(b) for b in request[key]]
             request[key] = [*blocks[:-1], _with_mark(blocks[-1])]
-            left -= 1
-    left -= sum(_marked(request.get(key, [])) - 1 for key in ("tools", "system")
-                if _marked(request.get(key, [])) > 1)  # fmt: skip
-    places = min(left, 2)
-    for message in reversed(request["messages"]):
-        if places <= 0:
-            break
-        if message["role"] == "user":
-            message["content"] = [*message["content"][:-1], _with_mark(message["content"][-1])]
-            places -= 1
-
-
-def _marked(blocks: list[Block]) -> int:
-    return sum("cache_control" in b for b in blocks)
+    users = [m for m in request["messages"] if m["role"] == "user"]
+    for message in users[-2:]:
+        message["content"] = [*message["content"][:-1], _with_mark(message["content"][-1])]
 
 
 def _with_mark(block: Block) -> Block:
     return {**block, "cache_control": {"type": "ephemeral"}}
+
+
+def _without_mark(block: Block) -> Block:
+    return {k: v for k, v in block.items() if k != "cache_control"}
