@@ -230,8 +230,18 @@ class TextBlock(Block):
         if self._stored is not None:
             text, self._stored = SafeText(self._stored), None
             self._taken = [text]
+            self._splitter = MarkdownSplitter()
+            self.parts = self._splitter.parts
             self._splitter.feed(text)
             self._splitter.finish()
+
+    def sleep(self) -> None:
+        """Keep the text only, as if it were stored; ready() splits it again."""
+        if self._stored is None and not self.streaming:
+            self._stored = self.source()
+            self._taken = []
+            self._splitter = MarkdownSplitter()
+            self.parts = self._splitter.parts
 
     def estimate(self, width: int) -> int:
         if self._stored is None:

@@ -7,7 +7,7 @@ colours may then improve, text and heights never change.
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
@@ -28,6 +28,9 @@ CODE_PREFIX = Prefix([("  ", "code-block")], [("  ", "code-block")])
 LineRuns = list[Runs]
 
 
+_NONE: frozenset[int] = frozenset()
+
+
 class Code:
     """The lines of one piece of code and their colours. Lines are safe text.
 
@@ -39,7 +42,7 @@ class Code:
     def __init__(self, language: str = "", lines: list[str] | None = None, *, closed: bool = False):
         self.language = language
         self.lines: list[str] = lines if lines is not None else []
-        self.soft: set[int] = set()
+        self.soft: set[int] | frozenset[int] = _NONE
         self.partial = ""
         self.closed = closed
         self.colours: LineRuns | None = None
@@ -64,6 +67,13 @@ class Code:
             if self._live is not None:
                 return self._live.runs(self.lines, start, end)
         return [[(line, "code")] for line in self.lines[start:end]]
+
+    def add(self, line: str, *, soft: bool = False) -> None:
+        """One more line; soft: it goes on in the next."""
+        if soft:
+            self.soft = {*self.soft, len(self.lines)}
+        self.lines.append(line)
+        self.partial = ""
 
     def close(self) -> None:
         self.closed = True
@@ -93,7 +103,9 @@ class Code:
         return _align(pieces, self.lines, self.soft)
 
 
-def _align(pieces: list[tuple[str, str]], lines: list[str], soft: set[int]) -> LineRuns | None:
+def _align(
+    pieces: list[tuple[str, str]], lines: list[str], soft: Collection[int]
+) -> LineRuns | None:
     """Cut coloured text into our lines; None if the lexer did not give the text back."""
     out: LineRuns = []
     at = 0  # in pieces

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from agent_tui.tui.transcript.blocks import Block
+from agent_tui.tui.transcript.blocks import Block, TextBlock
 from agent_tui.tui.transcript.code import Code, CodePart
 from agent_tui.tui.transcript.heights import Heights
 from agent_tui.tui.transcript.lines import Line, Look
@@ -18,6 +18,11 @@ from agent_tui.tui.transcript.parts import Part
 
 LINES_KEPT = 3000
 """Laid-out rows in the cache; about 1 kB each."""
+
+PARTS_KEPT = 8000
+"""Parts of texts that were looked at once, before the oldest texts are put to sleep."""
+
+_AWAKE_AT_LEAST = 16
 
 BLANK = Line([], "")
 
@@ -53,6 +58,7 @@ class Layout:
         self._tops = Heights()
         self._cache: OrderedDict[Part, int] = OrderedDict()
         self._cached = 0
+        self._awake: OrderedDict[Block, None] = OrderedDict()
         self._highlight = highlight
 
     # --- changes -----------------------------------------------------------------------
@@ -62,6 +68,7 @@ class Layout:
         self._tops = Heights()
         self._cache.clear()
         self._cached = 0
+        self._awake.clear()
 
     def add(self, block: Block) -> None:
         block.index = len(self.blocks)
@@ -69,6 +76,9 @@ class Layout:
         self.blocks.append(block)
         self._tops.append(0)
         self.changed(block)
+        if isinstance(block, TextBlock) and block.streaming:
+            self._awake[block] = None
+            self._doze()
 
     def _gap(self, block: Block) -> int:
         """Blank rows above: none between lines that belong together."""
@@ -147,6 +157,18 @@ class Layout:
             ):
                 self._forget(part)
 
+    def _doze(self) -> None:
+        """Texts that nobody has looked at for long keep their source and height only."""
+        parts = sum(len(block.parts) for block in self._awake)
+        for block in list(self._awake)[:-_AWAKE_AT_LEAST]:
+            if parts <= PARTS_KEPT:
+                return
+            if isinstance(block, TextBlock) and not block.streaming:
+                parts -= len(block.parts)
+                del self._awake[block]
+                block.sleep()
+                block.heights = None
+
     # --- looking -----------------------------------------------------------------------
 
     @property
@@ -156,8 +178,13 @@ class Layout:
     def ready(self, index: int) -> Block:
         """The block with its parts made and measured (estimates count)."""
         block = self.blocks[index]
+        if block in self._awake:
+            self._awake.move_to_end(block)
         if block.heights is None and not block.struck:
             block.ready()
+            if isinstance(block, TextBlock) and block not in self._awake:
+                self._awake[block] = None
+                self._doze()
             if block.parts:
                 self._measure(block)
             else:

@@ -18,7 +18,13 @@ from agent_tui.tui.transcript.lines import Line, Look, Prefix, Runs, lay_runs
 from agent_tui.tui.transcript.parts import Part
 from agent_tui.tui.transcript.table import Row, lay_table
 
-_DEFINITION = re.compile(r"^ {0,3}\[[^\]]+\]:", re.MULTILINE)
+DEFINITION = re.compile(
+    r" {0,3}\[(?:[^\[\]\\]|\\.)+\]:[ \t]*(?:<[^<>]*>|[^\s<]\S*)"
+    r"(?:[ \t]+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?[ \t]*$"
+)
+"""A link definition on one line (CommonMark 4.7); it shows nothing."""
+
+_MAY_DEFINE = re.compile(r"^ {0,3}\[[^\]]+\]:", re.MULTILINE)
 _TASK = re.compile(r"\[([ xX])\] ")
 _LEAST_ROOM = 8
 
@@ -38,7 +44,7 @@ class References:
         self.version = 0
 
     def learn(self, source: str) -> None:
-        if not _DEFINITION.search(source):
+        if not _MAY_DEFINE.search(source):
             return
         env: dict[str, Any] = {}
         _parser().parse(source, env)
@@ -74,7 +80,7 @@ class MarkdownPart(Part):
         self.flows_on = False
         self._references = references
         self._learned = 0
-        self._codes: dict[tuple[str, str], Code] = {}
+        self._codes: dict[tuple[str, str], Code] | None = None
 
     def close(self) -> None:
         if self._references is not None:
@@ -100,7 +106,7 @@ class MarkdownPart(Part):
 
     @property
     def codes(self) -> list[Code]:
-        return list(self._codes.values())
+        return list(self._codes.values()) if self._codes else []
 
     def estimate(self, width: int) -> int:
         by_size = len(self.text) // max(1, width - self.dedent) + 1
@@ -129,13 +135,15 @@ class MarkdownPart(Part):
         return writer.out
 
     def code(self, language: str, text: str) -> Code:
+        """The code of a fence inside this part, kept with its colours for the next layout."""
         key = (language, text)
-        code = self._codes.get(key)
+        known = self._codes
+        if known is None or len(known) > 8:
+            known = self._codes = {}
+        code = known.get(key)
         if code is None:
-            if len(self._codes) > 8:
-                self._codes.clear()
             lines = text.removesuffix("\n").split("\n")
-            code = self._codes[key] = Code(language, lines, closed=True)
+            code = known[key] = Code(language, lines, closed=True)
         return code
 
 
@@ -192,12 +200,15 @@ class _Writer:
             self._fresh = False
             return
         before = token.map[0] - 1
-        if 0 <= before < len(self.source) and not self.source[before].strip(" >\t"):
+        while before >= 0 and DEFINITION.match(self.source[before]):
+            before -= 1
+        bars = [run for frame in self._frames if frame.copy == "> " for run in frame.rest]
+        blank = " >\t" if bars else " \t"
+        if 0 <= before < len(self.source) and not self.source[before].strip(blank):
             palette = self._look.palette
-            bars = [run for frame in self._frames if frame.copy == "> " for run in frame.rest]
-            quoted = ">" * (len(bars)) if bars else ""
             segments = [Segment(text, palette[style]) for text, style in bars]
-            self.out.append(Line(segments, "", sum(len(t) for t, _ in bars), quoted))
+            lead = sum(len(text) for text, _ in bars)
+            self.out.append(Line(segments, "", lead, ">" * len(bars)))
 
     # --- blocks ------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import re
 from typing import Literal
 
 from agent_tui.tui.transcript.code import Code, CodePart
-from agent_tui.tui.transcript.markdown import MarkdownPart, References
+from agent_tui.tui.transcript.markdown import DEFINITION, MarkdownPart, References
 from agent_tui.tui.transcript.parts import CHUNK, LINE_LIMIT, Part
 from agent_tui.tui.transcript.table import shape_of, split_row
 
@@ -22,9 +22,13 @@ LINE_CUT = 3072
 """Characters of a part after which it is cut at the next fitting line (LINE_CUT: within)."""
 
 _FENCE = re.compile(r"( {0,3})(`{3,}(?=[^`]*$)|~{3,})(.*)$")
-_INNER_FENCE = re.compile(r"\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)*(`{3,}(?=[^`]*$)|~{3,})")
+_INNER_FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
+_NEVER = 1 << 30
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _RULE = re.compile(r" {0,3}(?:(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}|(?:-[ \t]*){3,})$")
+_QUOTE = re.compile(r" {0,3}>")
+_EMPTY_QUOTE = re.compile(r"[ \t>]*$")
+_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _MARKER = re.compile(r"( *)([-*+]|(\d{1,9})([.)]))([ \t]+|$)")
 _TABLE_RULE = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 
@@ -42,6 +46,21 @@ def indent_of(line: str) -> int:
         else:
             break
     return column
+
+
+def without_indent(line: str, columns: int) -> str:
+    """The line with up to so many columns of white space taken off."""
+    column = 0
+    for index, char in enumerate(line):
+        if column >= columns:
+            return " " * (column - columns) + line[index:]
+        if char == " ":
+            column += 1
+        elif char == "\t":
+            column += 4 - column % 4
+        else:
+            return line[index:]
+    return " " * max(0, column - columns)
 
 
 class MarkdownSplitter:
@@ -72,6 +91,8 @@ class MarkdownSplitter:
         self._ordinal = 0
         self._first_ordinal = 0
         self._blank = False
+        self._lazy = False  # the last line may go on in a paragraph of its item
+        self._empty_item = False
         self._inner_fence = ""
         self._continues = False
         self._table_head: list[str] | None = None
@@ -166,6 +187,9 @@ class MarkdownSplitter:
         if fence := _FENCE.match(line):
             self._start_fence(fence)
             return
+        if DEFINITION.match(line):
+            self.references.learn(line)  # it shows nothing, so it is no part
+            return
         if _HEADING.match(line) or _RULE.match(line):
             self._start("paragraph")
             self._add(line)
@@ -184,7 +208,11 @@ class MarkdownSplitter:
         elif fence := _FENCE.match(line):
             self._close()
             self._start_fence(fence)
-        elif _HEADING.match(line) or self._interrupts(line):
+        elif (
+            _HEADING.match(line)
+            or self._interrupts(line)
+            or self._changes_quote(line)
+        ):
             self._close()
             self._begin(line)
         elif self._mode == "paragraph" and self._is_table_rule(line):
@@ -197,6 +225,9 @@ class MarkdownSplitter:
             self._mode = "table"
             self._add(line)
             self._table_head = [head, line]
+        elif self._ends_paragraph(line):
+            self._add(line)
+            self._close()
         elif self._mode == "table":
             if self._size >= TABLE_SPLIT:
                 head = self._table_head
@@ -215,10 +246,31 @@ class MarkdownSplitter:
                 self._continues = True
             self._add(line)
 
+    def _ends_paragraph(self, line: str) -> bool:
+        """An underline that makes it a heading, or a rule behind it: both are whole then."""
+        underline = _UNDERLINE.match(line)
+        if underline and underline[1][0] == "=":
+            return self._mode == "paragraph" and not self._quote
+        return bool(underline or _RULE.match(line))
+
+    @property
+    def _quote(self) -> bool:
+        return self._lines[0].lstrip().startswith(">")
+
+    def _changes_quote(self, line: str) -> bool:
+        """A quote begins here, or one that holds no open paragraph ends."""
+        if _QUOTE.match(line):
+            return not self._quote
+        return self._quote and _EMPTY_QUOTE.match(self._lines[-1]) is not None
+
     def _interrupts(self, line: str) -> bool:
         """Whether a list begins here that may interrupt a paragraph (CommonMark 5.3)."""
         marker = _MARKER.match(line)
-        if not marker or len(marker[1]) > 3 or marker.end() >= len(line.rstrip()):
+        if not marker or len(marker[1]) > 3:
+            return False
+        if self._quote:
+            return True  # outside the quote, so it interrupts no paragraph there
+        if marker.end() >= len(line.rstrip()):
             return False
         if self._mode == "paragraph" and _RULE.match(line):
             return False  # an underline of a heading, or a rule: the parser decides
@@ -228,6 +280,7 @@ class MarkdownSplitter:
         head = self._lines[-1] if self._lines else ""
         return (
             "|" in head
+            and not self._quote
             and ("|" in line or ":" in line)
             and _TABLE_RULE.match(line) is not None
             and indent_of(head) < 4
@@ -236,9 +289,9 @@ class MarkdownSplitter:
 
     # --- lists -------------------------------------------------------------------------
 
-    def _start_list(self, line: str, marker: re.Match[str], *, dedent: int | None = None) -> None:
+    def _start_list(self, line: str, marker: re.Match[str], *, dedent: int = 0) -> None:
         self._start("list")
-        self._dedent = len(marker[1]) if dedent is None else dedent
+        self._dedent = dedent
         self._marker = marker[4] or marker[2]
         self._blank = False
         self._inner_fence = ""
@@ -250,14 +303,11 @@ class MarkdownSplitter:
         # Five or more spaces after a marker are one and an indented code block.
         self._content = len(marker[1]) + len(marker[2]) + (spaces if spaces <= 4 else 1)
         self._add(line)
-        self._watch_fence(line)
-
-    def _watch_fence(self, line: str) -> None:
-        if fence := _INNER_FENCE.match(line):
-            self._inner_fence = fence[1]
+        self._look_at(line, False)
 
     def _take_in_list(self, line: str) -> None:
         indent = indent_of(line)
+        cut_off = False
         if self._inner_fence:
             if not line.strip() or indent >= self._content:
                 text = line.strip()
@@ -268,12 +318,17 @@ class MarkdownSplitter:
                     and not text.strip(text[0])
                 ):
                     self._inner_fence = ""
+                    self._lazy = False
                 self._add(line)
+                self._blank = not text
                 return
-            self._inner_fence = ""
+            cut_off = True
         if not line.strip():
+            if self._empty_item and not self._blank:
+                self._content = _NEVER  # an item may begin with one blank line, not with two
             self._add(line)
             self._blank = True
+            self._lazy = False
             return
         blank, self._blank = self._blank, False
         if indent >= self._content:
@@ -281,30 +336,39 @@ class MarkdownSplitter:
             if marker and self._size >= NESTED_SPLIT:
                 self._close()
                 self._gap = int(blank)
-                self._start_list(line, marker)
+                self._start_list(line, marker, dedent=len(marker[1]))
                 return
             self._add(line)
-            self._watch_fence(line)
-            return
-        if indent < self._dedent:
-            self._close()
-            self._gap = int(blank)
-            self._begin(line)
+            self._look_at(line, indent - self._content >= 4 and not self._lazy)
             return
         top = indent - self._dedent
         marker = _MARKER.match(line)
-        if top < 4 and (
-            _RULE.match(line[self._dedent :])
-            or _HEADING.match(line[self._dedent :])
-            or _FENCE.match(line[self._dedent :])
-        ):
+        text = line[self._dedent :]
+        if top < 0:
+            self._end_list(line, blank)
+        elif top < 4 and any(rule.match(text) for rule in (_RULE, _HEADING, _FENCE, _QUOTE)):
             self._end_list(line, blank)
         elif marker and top < 4:
             self._take_marker(line, marker, blank)
-        elif blank:
+        elif blank or cut_off or not self._lazy:
             self._end_list(line, blank)
         else:
             self._add(line)  # a paragraph of the item goes on, lazily
+
+    def _look_at(self, line: str, code: bool) -> None:
+        """What the line leaves open in its item: a fence, or a paragraph."""
+        text = line.lstrip()
+        while marker := _MARKER.match(text):
+            code = len(marker[5]) > 4
+            text = text[marker.end() :]
+        self._empty_item = not text
+        self._inner_fence = ""
+        if not code and (fence := _INNER_FENCE.match(text)):
+            self._inner_fence = fence[1]
+        self._lazy = bool(
+            text and not code and not self._inner_fence
+            and not _HEADING.match(text) and not _RULE.match(text)
+        )  # fmt: skip
 
     def _take_marker(self, line: str, marker: re.Match[str], blank: bool) -> None:
         if (marker[4] or marker[2]) == self._marker and bool(marker[3]) == (
@@ -320,10 +384,8 @@ class MarkdownSplitter:
                 self._continues = True
             else:
                 self._add_item(line, marker)
-        elif blank or marker[3] is None or int(marker[3]) == 1:
-            self._end_list(line, blank)
         else:
-            self._add(line)
+            self._end_list(line, blank)
 
     def _end_list(self, line: str, blank: bool) -> None:
         dedent = self._dedent
@@ -350,8 +412,7 @@ class MarkdownSplitter:
             if self._closes_fence(line) and ends:
                 self._close_code()
                 return
-            spaces = min(self._fence_indent, len(line) - len(line.lstrip(" ")))
-            line = line[spaces:]
+            line = without_indent(line, self._fence_indent)
         open_part = self._open
         assert isinstance(open_part, CodePart)
         if len(code.lines) - open_part.start >= CHUNK:
@@ -359,10 +420,7 @@ class MarkdownSplitter:
             open_part.touch()
             open_part = self._open = CodePart(code, len(code.lines), None)
             self.parts.append(open_part)
-        if not ends:
-            code.soft.add(len(code.lines))
-        code.lines.append(line)
-        code.partial = ""
+        code.add(line, soft=not ends)
         open_part.touch()
 
     def _closes_fence(self, line: str) -> bool:
@@ -407,7 +465,7 @@ class MarkdownSplitter:
 
     def _take_gap(self) -> int:
         gap, self._gap = self._gap, 0
-        return gap if self.parts else 0
+        return gap if len(self.parts) > (self._open is not None) else 0
 
     def _close(self, *, continues: bool = False) -> None:
         """The open block is final. continues: the next part flows on from its last line."""
@@ -415,9 +473,12 @@ class MarkdownSplitter:
             self._mode = "none"
             return
         trailing = 0
-        while self._lines and not self._lines[-1].strip():
-            self._lines.pop()
-            trailing = 1
+        if self._mode == "list" and self._inner_fence:
+            trailing = int(not self._lines[-1].strip())  # blank lines belong to the code
+        else:
+            while self._lines and not self._lines[-1].strip():
+                self._lines.pop()
+                trailing = 1
         part = self._make(self._lines)
         part.flows_on = continues
         part.gap = self._take_gap()
@@ -432,8 +493,11 @@ class MarkdownSplitter:
     def _make(self, lines: list[str], *, open: bool = False) -> MarkdownPart:
         dedent = self._dedent
         if dedent:
-            lines = [line[min(dedent, len(line) - len(line.lstrip(" "))) :] for line in lines]
-        part = MarkdownPart("\n".join(lines), self.references)
+            lines = [without_indent(line, dedent) for line in lines]
+        text = "\n".join(lines)
+        if self._mode == "list" and self._inner_fence and not lines[-1]:
+            text += "\n"  # a blank line of code, which the parser would take for the end
+        part = MarkdownPart(text, self.references)
         part.dedent = dedent
         part.rigid = self._mode != "paragraph"
         if self._mode == "table":
