@@ -7,6 +7,7 @@ from typing import Any
 from agent_tui.offline.answers import Answer
 from agent_tui.offline.journal import Journal, JournalEntry
 from agent_tui.offline.rules import ApiProblem
+from agent_tui.offline.rules.problem import STATUS_OF_TYPE
 from agent_tui.offline.wire import WireEvent, dumps, json_bytes, message_json, stream_events
 
 AsgiMessage = MutableMapping[str, Any]
@@ -120,7 +121,9 @@ class Exchange:
         await self._send_json(send, problem.status, value, problem.headers)
 
     async def _send_whole(self, send: Send) -> None:
-        if self._answer.delivery.raw_sse is not None:
+        """Without `stream`: a fault after the content is an HTTP error, a cut is half a body."""
+        delivery = self._answer.delivery
+        if delivery.raw_sse is not None:
             message = "a raw_sse turn can only answer a request with stream: true"
             await self._send_problem(send, ApiProblem(message, "api_error", 500))
             return
@@ -128,7 +131,20 @@ class Exchange:
         if self._speed:
             # The words take their time here too; the client sees them all at once.
             await asyncio.sleep(len(dumps(self._answer.reply.content)) / self._speed)
-        await self._send_json(send, 200, message, {})
+        if delivery.sse_error is not None:
+            type_ = str(delivery.sse_error.get("type"))
+            message = str(delivery.sse_error.get("message"))
+            problem = ApiProblem(message, type_, STATUS_OF_TYPE.get(type_, 500))
+            await self._send_problem(send, problem)
+        elif delivery.cut_after is None:
+            await self._send_json(send, 200, message, {})
+        else:
+            body = json_bytes(message)
+            await self._start(send, 200, "application/json")
+            half = {"type": "http.response.body", "body": body[: len(body) // 2]}
+            await send(half | {"more_body": not delivery.cut_cleanly})
+            if delivery.hang:
+                await asyncio.Event().wait()
 
     def _events(self) -> Iterator[WireEvent | bytes]:
         delivery = self._answer.delivery

@@ -11,7 +11,7 @@ from agent_tui.offline.answers import Answer, Delivery
 from agent_tui.offline.models import demo_models, model_info
 from agent_tui.offline.rules.problem import STATUS_OF_TYPE, TYPE_OF_STATUS, ApiProblem
 from agent_tui.offline.signing import is_signed, sign_thinking
-from agent_tui.offline.wire import Reply, make_id, request_seed
+from agent_tui.offline.wire import Reply, make_id, request_seed, stream_events
 
 UNSCRIPTED = "(unscripted)"
 """The text of every reply past the end of the list."""
@@ -58,6 +58,9 @@ class Scenario:
       after how many events, default as for cut) · raw_sse (the stream's text, or a file's path)
     Choice: match (the turn is only for a request whose last user text holds this; until then
       it is passed over) · repeat (a number of times, or true for always)
+
+    A request without `stream` gets sse_error as an HTTP error, and of a cut or silent answer half
+    the body.
 
     no_rules: true: requests are not held against the rules. models: the ids, or whole entries,
     that /v1/models lists (default: demo); a request may name any model.
@@ -121,6 +124,7 @@ class ScenarioPlayer:
         ] or demo_models()
         self._turns = [dict(turn) for turn in scenario.turns]
         self._given: set[tuple[str, str]] = set()
+        self._given_turns = 0
 
     def knows_signature(self, thinking: str, signature: str) -> bool:
         return (thinking, signature) in self._given or is_signed(thinking, signature)
@@ -135,11 +139,10 @@ class ScenarioPlayer:
         if delivery.raw_sse is not None:
             self._remember(_raw_blocks(delivery.raw_sse))
             return Answer(delivery=delivery)
-        reply = _reply(turn, request_seed(body))
+        self._given_turns += 1
+        reply = _reply(turn, f"{request_seed(body)}.{self._given_turns}")
         self._remember(reply.content)
         if "cut_after" not in turn and (delivery.cut_after is not None or delivery.hang):
-            from agent_tui.offline.wire import stream_events
-
             events = stream_events(reply, message_id="", model="", chunk_size=delivery.chunk_size)
             delivery.cut_after = max(0, sum(1 for _ in events) - 2)
         return Answer(reply=reply, delivery=delivery)

@@ -176,7 +176,7 @@ def build_app(
             journal=journal,
             entry=entry,
             request_id=make_id("req_", seed, entry.n),
-            message_id=make_id("msg_", seed),
+            message_id=make_id("msg_", seed, entry.n),
             model=str(body.get("model")),
             stream=body.get("stream") is True,
             speed=speed,

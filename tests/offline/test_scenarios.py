@@ -239,6 +239,35 @@ class TestFaults:
         events = await events_of(sdk(serve({"text": "one two", "cut": "clean"})))
         assert events[-1].type == "content_block_stop"
 
+    async def test_the_same_faults_without_a_stream(self, serve: Serve, sdk: Any) -> None:
+        import anthropic
+
+        server = serve(
+            {"text": "half", "sse_error": "overloaded_error"},
+            {"text": "one two", "cut": True},
+            {"text": "one two", "hang": "mid_stream"},
+            {"raw_sse": "event: ping\ndata: {}\n\n"},
+        )
+        client = sdk(server)
+        with pytest.raises(anthropic.APIStatusError) as caught:
+            await whole(client)
+        assert caught.value.status_code == 529
+        with pytest.raises(anthropic.APIConnectionError):
+            await whole(client)
+        waiting = asyncio.ensure_future(whole(client))
+        await asyncio.to_thread(
+            wait_for, lambda: server.journal[2:] and server.journal[2]["status"]
+        )
+        waiting.cancel()
+        await asyncio.to_thread(wait_for, lambda: server.journal[2]["closed_by_client"])
+        with pytest.raises(anthropic.InternalServerError, match="stream: true"):
+            await whole(client)
+
+    async def test_ids_differ_also_for_equal_requests(self, serve: Serve, sdk: Any) -> None:
+        client = sdk(serve({"tool_calls": [{"name": "a"}], "repeat": 2}))
+        first, second = await whole(client), await whole(client)
+        assert first.id != second.id and first.content[0].id != second.content[0].id
+
     async def test_raw_sse_as_text_and_from_a_file(self, sdk: Any, tmp_path: Path) -> None:
         start = {
             "type": "message_start",
