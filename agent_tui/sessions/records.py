@@ -123,6 +123,18 @@ class LeafRecord(_Record):
     target: str | None
 
 
+class MendRecord(_Record):
+    """What requests leave out or add since a service refused the history as it is; the
+    messages stay as they were. what: "thinking" (of the messages `ids`), "image" (ids: the
+    first 16 hex digits of the SHA-256 of its base64 text), "note" (`text`, said by the user
+    behind the message ids[0])."""
+
+    type: Literal["mend"] = "mend"
+    what: str
+    ids: list[str]
+    text: str = ""
+
+
 Record = (
     MessageRecord
     | ToolOutcomeRecord
@@ -132,13 +144,14 @@ Record = (
     | ContainerRecord
     | DraftRecord
     | LeafRecord
+    | MendRecord
 )
 
 ADAPTERS: dict[str, TypeAdapter[Any]] = {
     model.model_fields["type"].default: TypeAdapter(model)
     for model in (
         MessageRecord, ToolOutcomeRecord, QueueRecord, ModelRecord, ThinkingRecord,
-        ContainerRecord, DraftRecord, LeafRecord,
+        ContainerRecord, DraftRecord, LeafRecord, MendRecord,
     )
 }  # fmt: skip
 """How to validate a record, by its type."""
@@ -146,7 +159,7 @@ ADAPTERS: dict[str, TypeAdapter[Any]] = {
 # Never secrets, and a mask that took them for one would break the tree or a signature.
 _NOT_MASKED = {
     "id", "role", "type", "parent_id", "item_id", "tool_call_id", "queue_item_id", "api_id",
-    "outcome", "target", "signature", "redacted", "data", "media_type",
+    "outcome", "target", "signature", "redacted", "data", "media_type", "ids",
 }  # fmt: skip
 
 # Left out of a line when None; a reader gets the same by default.

@@ -26,6 +26,7 @@ from agent_tui.sessions.records import (
     Header,
     LeafRecord,
     Mask,
+    MendRecord,
     MessageRecord,
     ModelRecord,
     QueueOp,
@@ -195,6 +196,11 @@ class Session:
         return self._tree.draft
 
     @property
+    def mends(self) -> list[MendRecord]:
+        """What requests leave out or add, in the order in which it was found out."""
+        return list(self._tree.mends)
+
+    @property
     def queue_paused(self) -> bool:
         return self._tree.queue.paused
 
@@ -302,6 +308,12 @@ class Session:
         if container == self._tree.container:
             return _done(True)
         return self._record(ContainerRecord(parent_id=self._tree.leaf, container=container))
+
+    def record_mend(self, what: str, ids: list[str], text: str = "") -> Ticket:
+        """See MendRecord. A message is sent so from here on, also by later versions of us."""
+        return self._record(
+            MendRecord(parent_id=self._tree.leaf, what=what, ids=ids, text=text), sync=True
+        )
 
     def record_draft(self, text: str) -> Ticket:
         """The composer's text, to be there again after a crash. Call it at rest, not per key."""

@@ -17,6 +17,7 @@ from agent_tui.sessions.records import (
     ContainerRecord,
     DraftRecord,
     LeafRecord,
+    MendRecord,
     MessageRecord,
     ModelRecord,
     QueueRecord,
@@ -124,6 +125,7 @@ class SessionTree:
         self.thinking: str | None = None
         self.container: Container | None = None
         self.draft = ""
+        self.mends: list[MendRecord] = []
         self.durations: dict[str, int] = {}
         self._nodes: dict[str, Node] = {}
         self._outcomes: dict[str, ToolResultMessage] = {}
@@ -159,6 +161,8 @@ class SessionTree:
                 self.container = record.container
             case DraftRecord():
                 self.draft = record.text
+            case MendRecord():
+                self.mends.append(record)
             case LeafRecord():
                 if record.target is not None and record.target not in self._nodes:
                     return "goes to a message that could not be read"
