@@ -466,7 +466,7 @@ SAID = [
 RESULTS = ["", "a.md\nb.py", "     1\tx", ("does not exist",), ("interrupted by user",), "x" * 500]
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(SAID), st.integers(0, 5), st.booleans()), max_size=12))
 def test_any_conversation_stays_valid_and_repeatable(steps: list[tuple[str, int, bool]]) -> None:
     """Prompts, results and steering in any order: Chat checks rules and determinism each time."""
@@ -484,6 +484,7 @@ def test_any_conversation_stays_valid_and_repeatable(steps: list[tuple[str, int,
     assert len(ids) == len(set(ids))
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_gets_an_answer(text: str) -> None:
     if text.strip() and not re.search("[\ud800-\udfff\0]", text):

@@ -4,7 +4,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rule_cases import ALSO, CASES
 from rule_making import (
@@ -223,6 +223,7 @@ json_values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(json_values)
 def test_any_json_is_judged_without_a_crash(body: Any) -> None:
     validate_request(body)

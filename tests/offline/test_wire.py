@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_tui.offline.wire import (
@@ -18,6 +18,7 @@ from agent_tui.offline.wire import (
 )
 
 
+@settings(deadline=None)
 @given(st.text(), st.none() | st.integers(1, 9))
 def test_pieces_add_up_to_the_text(text: str, size: int | None) -> None:
     cut = list(pieces(text, size))
@@ -29,6 +30,7 @@ def test_pieces_add_up_to_the_text(text: str, size: int | None) -> None:
         assert all(len(piece) == size for piece in cut[:-1])
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(), st.text() | st.integers() | st.lists(st.booleans())))
 def test_arguments_survive_their_pieces(arguments: dict[str, Any]) -> None:
     call = {"type": "tool_use", "id": "toolu_1", "name": "x", "input": arguments}
