@@ -134,11 +134,12 @@ def sent_block(block: TextContent | ThinkingContent | ToolCall | OpaqueContent) 
             values = {
                 "type": "thinking",
                 "thinking": clean_sent(block.thinking),
-                "signature": block.signature or "",
+                "signature": clean_sent(block.signature or ""),
             }
             return _fill(block.wire, values)
         case ThinkingContent():
-            return _fill(block.wire, {"type": "redacted_thinking", "data": block.redacted})
+            data = clean_sent(block.redacted or "")
+            return _fill(block.wire, {"type": "redacted_thinking", "data": data})
         case ToolCall():
             return _call_block(block)
         case OpaqueContent():

@@ -437,25 +437,30 @@ user_content = st.lists(
 calls = st.builds(
     ToolCall, id=ids, name=st.sampled_from(["read", "a b", ""]),
     arguments=st.just({"path": "a"}), complete=st.booleans(),
-    caller=st.sampled_from([None, {"type": "direct"}, PROGRAM]),
+    caller=st.sampled_from([None, {"type": "direct"}]),
     invalid_arguments=st.sampled_from([None, None, "[1"]),
 )  # fmt: skip
-server = st.sampled_from([
-    {"type": "server_tool_use", "id": "srvtoolu_1", "name": "code_execution",
-     "input": {"code": "x"}},
-    {"type": "code_execution_tool_result", "tool_use_id": "srvtoolu_1",
-     "content": {"type": "code_execution_result", "stdout": "", "stderr": "", "return_code": 0,
-                 "content": []}},
-    {"type": "compaction", "content": "So far."},
-])  # fmt: skip
-reply_content = st.lists(
+PROGRAM_RAW = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "code_execution",
+               "input": {"code": "x"}}  # fmt: skip
+PROGRAM_RESULT = {
+    "type": "code_execution_tool_result", "tool_use_id": "srvtoolu_1",
+    "content": {"type": "code_execution_result", "stdout": "", "stderr": "", "return_code": 0,
+                "content": []},
+}  # fmt: skip
+program = st.just([OpaqueContent(raw=PROGRAM_RAW),
+                   ToolCall(id="A", name="read", caller=PROGRAM)])  # fmt: skip
+other = (
     plain.map(lambda t: TextContent(text=t.replace("\ud83d", "\ufffd")))
     | st.sampled_from([ThinkingContent(thinking="t", signature="s"), ThinkingContent(thinking="t"),
-                       ThinkingContent(redacted="r")])
+                       ThinkingContent(redacted="r"),
+                       OpaqueContent(raw={"type": "compaction", "content": "So far."}),
+                       OpaqueContent(raw=PROGRAM_RAW, complete=False)])
     | calls
-    | st.builds(OpaqueContent, raw=server, complete=st.booleans()),
-    max_size=4,
 )  # fmt: skip
+results = st.sampled_from([[], [OpaqueContent(raw=PROGRAM_RESULT)]])
+reply_content = st.tuples(results, st.lists(other, max_size=3), st.just([]) | program).map(
+    lambda parts: [b for blocks in parts for b in blocks]
+)
 any_message: st.SearchStrategy[AgentMessage] = st.one_of(
     st.builds(UserMessage, content=user_content),
     st.builds(
@@ -476,7 +481,7 @@ def test_every_history_makes_a_valid_request(
     history: list[AgentMessage], model: str, level: Any
 ) -> None:
     """Whatever an abort, a crash or an edit left: repaired and built, no rule is broken."""
-    repaired = convert_to_llm([*history, user("now")])
+    repaired = convert_to_llm([*with_own_server_ids(history), user("now")])
     context = LLMContext("s", repaired, [tool(), AgentTool(
         "code_execution", "", {}, nothing, wire={"type": "code_execution_20260120"})])  # fmt: skip
     options = StreamOptions(thinking_level=level, container_id="container_1")
@@ -486,3 +491,28 @@ def test_every_history_makes_a_valid_request(
         assert [p.message for p in validate_request(body)] == []
         texts = json.dumps(body["messages"][-1])
         assert '"now"' in texts
+
+
+def with_own_server_ids(history: list[AgentMessage]) -> list[AgentMessage]:
+    """Each server_tool_use with an id of its own, as the API gives them; results and programs'
+    calls belong to the last one."""
+    numbered: list[AgentMessage] = []
+    count = 0
+    for message in history:
+        if isinstance(message, AssistantMessage):
+            content: list[Any] = []
+            for block in message.content:
+                own = f"srvtoolu_{count}"
+                if isinstance(block, OpaqueContent) and block.raw["type"] == "server_tool_use":
+                    count += 1
+                    raw = {**block.raw, "id": f"srvtoolu_{count}"}
+                    block = block.model_copy(update={"raw": raw})
+                elif isinstance(block, OpaqueContent) and "tool_use_id" in block.raw:
+                    raw = {**block.raw, "tool_use_id": own}
+                    block = block.model_copy(update={"raw": raw})
+                elif isinstance(block, ToolCall) and block.programmatic:
+                    block = block.model_copy(update={"caller": {**PROGRAM, "tool_id": own}})
+                content.append(block)
+            message = message.model_copy(update={"content": content})
+        numbered.append(message)
+    return numbered
