@@ -13,6 +13,7 @@ from textual import events, on
 from textual.app import App, ComposeResult, SystemCommand
 from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
+from textual.message import Message
 from textual.screen import Screen
 
 from agent_tui.tui import messages as m
@@ -115,11 +116,12 @@ class AgentTuiApp(CalmCrash, App[int], inherit_bindings=False):
                 yield DialogArea(id="dialogs")
                 yield ThinRule(glyphs, classes="rule", id="queue-rule")
                 yield QueueView(glyphs, id="queue")
-                yield ThinRule(glyphs, id="composer-rule")
+                self.composer_rule = ThinRule(glyphs, id="composer-rule")
+                yield self.composer_rule
                 yield completion
                 with Horizontal(id="prompt-row"):
                     yield SafeStatic(glyphs.prompt, id="prompt-mark")
-                    yield Composer(completion, id="composer")
+                    yield Composer(completion, self.key_table, id="composer")
             yield SidePanel(
                 [
                     ("Tools", ToolsPanel(glyphs, id="tools")),
@@ -132,7 +134,7 @@ class AgentTuiApp(CalmCrash, App[int], inherit_bindings=False):
         yield StatusLine(glyphs, id="status")
 
     def make_transcript(self) -> Transcript:
-        thinking = getattr(self.settings, "show_thinking", "folded")
+        thinking: Any = getattr(self.settings, "show_thinking", "folded")
         return Transcript(glyphs=self.glyphs, thinking=thinking, clock=self.clock, id="transcript")
 
     def on_mount(self) -> None:
@@ -154,8 +156,13 @@ class AgentTuiApp(CalmCrash, App[int], inherit_bindings=False):
         self._fit(self.size)
         self.show_queue()
         self.view.status()
+        self.app_resume_signal.subscribe(self, self._back_from_suspension)
         # The screen is painted first; imports, servers and keys come after.
         self.call_after_refresh(self.opener.open)
+
+    def _back_from_suspension(self, _: object) -> None:
+        """After Ctrl+Z and fg the terminal is empty; Textual 8.2 draws only what changes then."""
+        self.refresh(layout=True)
 
     def on_resize(self, event: events.Resize) -> None:
         if self._laid_out:
@@ -243,6 +250,10 @@ class AgentTuiApp(CalmCrash, App[int], inherit_bindings=False):
             self._drawer_open = False
             self._place_panel()
 
+    @on(m.InterruptRequested)
+    def _interrupt(self) -> None:
+        self.action_interrupt()
+
     @on(m.LeaveRequested)
     def _leave(self) -> None:
         self.leaving.begin(0)
@@ -272,11 +283,12 @@ class AgentTuiApp(CalmCrash, App[int], inherit_bindings=False):
     def _flash(self, message: m.Flash) -> None:
         self.flash(message.text)
 
+    @on(m.DialogsChanged)
     @on(m.DraftChanged)
     @on(ErrandChanged)
-    def _composer_changed(self, message: m.DraftChanged | ErrandChanged) -> None:
+    def _composer_changed(self, message: Message) -> None:
         if isinstance(message, ErrandChanged):
-            self.query_one("#composer-rule", ThinRule).label = message.label
+            self.composer_rule.label = message.label
         self.view.hints()
 
     def on_descendant_focus(self) -> None:
@@ -284,9 +296,8 @@ class AgentTuiApp(CalmCrash, App[int], inherit_bindings=False):
 
     @on(Transcript.NewLines)
     def _new_lines(self, message: Transcript.NewLines) -> None:
-        rule = self.query_one("#composer-rule", ThinRule)
         end = self.key_table.first("end")
-        rule.note = f"{count(message.count, 'new line')} below  {end}" if message.count else ""
+        self.composer_rule.note = f"{count(message.count, 'new line')} below  {end}" if message.count else ""
 
     # --- keys (keys.py, "screen") -----------------------------------------------------------------
 

@@ -11,13 +11,14 @@ from typing import Any
 
 from rich.cells import cell_len
 from textual import events
+from textual.binding import Binding
 from textual.message import Message
 from textual.widgets import TextArea
 
 from agent_tui.tui import messages as m
 from agent_tui.tui.completion import Choice, CompletionList, command_choices
 from agent_tui.tui.input_history import InputHistory
-from agent_tui.tui.keys import bindings
+from agent_tui.tui.keys import KeyTable
 from agent_tui.tui.lines import one_line
 from agent_tui.tui.paste_collapse import PasteCollapse
 
@@ -46,12 +47,25 @@ class ErrandChanged(Message):
         self.label = label
 
 
-class Composer(TextArea, inherit_bindings=True):
-    """A TextArea that grows to eight lines. offer_key: a dialog that waits may take a key."""
+def _text_area_actions() -> dict[str, str]:
+    """Key → action of Textual's own text area."""
+    found: dict[str, str] = {}
+    for binding in TextArea.BINDINGS:
+        assert isinstance(binding, Binding)
+        for key in binding.key.split(","):
+            found[key.strip()] = binding.action
+    return found
 
-    BINDINGS = bindings("composer")  # pyright: ignore[reportAssignmentType]
 
-    def __init__(self, completion: CompletionList, **kwargs: Any) -> None:
+class Composer(TextArea):
+    """A TextArea that grows to eight lines. offer_key: a dialog that waits may take a key.
+
+    actions: key → Textual action, the text area's own and those of keys.py.
+    """
+
+    def __init__(
+        self, completion: CompletionList, keys: KeyTable | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(
             soft_wrap=True, compact=True, highlight_cursor_line=False, show_line_numbers=False,
             **kwargs,
@@ -59,6 +73,7 @@ class Composer(TextArea, inherit_bindings=True):
         self.cursor_blink = False
         self.match_cursor_bracket = False
         self.completion = completion
+        self.actions = _text_area_actions() | (keys or KeyTable()).actions()
         self.past = InputHistory()
         self.commands: Callable[[], Sequence[tuple[str, str, str]]] = tuple
         self.running: Callable[[], bool] = bool
@@ -138,17 +153,21 @@ class Composer(TextArea, inherit_bindings=True):
         return taken
 
     async def _on_key(self, event: events.Key) -> None:
+        """Every key is handled here, also those that Textual would run as a binding: a binding
+        runs when the key reaches the app, before or after keys typed later (Textual 8.2), so
+        fast typing would send a text without its end."""
+        action = self.actions.get(event.key)
         if self._offered(event.key):
-            event.stop()
-            event.prevent_default()
+            pass
+        elif action is not None:
+            await self.run_action(action)
+        else:
+            if event.is_printable:
+                self.past.leave()
+            await super()._on_key(event)
             return
-        if event.is_printable:
-            self.past.leave()
-        if event.key == "backspace" and self._delete_placeholder():
-            event.stop()
-            event.prevent_default()
-            return
-        await super()._on_key(event)
+        event.stop()
+        event.prevent_default()
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
@@ -161,20 +180,16 @@ class Composer(TextArea, inherit_bindings=True):
         self.past.leave()
         self._type(self._pastes.take(text))
 
-    def _delete_placeholder(self) -> bool:
-        """Backspace right behind a placeholder removes it whole."""
-        if not self.selection.is_empty:
-            return False
+    def action_delete_left(self) -> None:
+        """As the text area's; right behind a placeholder it removes that whole."""
         row, column = self.cursor_location
         name = self._pastes.placeholder_ending_at(self.document.get_line(row)[:column])
-        if name is None:
-            return False
-        self.delete((row, column - len(name)), (row, column))
-        return True
+        if name is None or not self.selection.is_empty:
+            super().action_delete_left()
+        else:
+            self.delete((row, column - len(name)), (row, column))
 
     def action_send(self) -> None:
-        if self._offered("enter"):
-            return
         if self._searching is not None:
             self._accept_search()
         elif self._completes and not self._is_known_command():
@@ -188,8 +203,6 @@ class Composer(TextArea, inherit_bindings=True):
             self.post_message(m.SendRequested(text))
 
     def action_follow_up(self) -> None:
-        if self._offered("tab"):
-            return
         if self._searching is not None:
             self._accept_search()
         elif self._completes:
@@ -200,7 +213,6 @@ class Composer(TextArea, inherit_bindings=True):
             self.post_message(m.FollowUpRequested(text))
 
     def action_newline(self) -> None:
-        self._offered("newline")
         self._type("\n")
 
     def _type(self, text: str) -> None:
@@ -208,7 +220,6 @@ class Composer(TextArea, inherit_bindings=True):
         self.move_cursor(result.end_location)
 
     def action_stop(self) -> None:
-        self._offered("escape")
         if self._searching is not None:
             self._end_search(self._searching)
         elif self.completion.is_open:
@@ -219,25 +230,32 @@ class Composer(TextArea, inherit_bindings=True):
         else:
             self.post_message(m.StopRequested())
 
+    def action_interrupt(self) -> None:
+        """Ctrl+C. A draft is cleared here and now, so that what is typed next is not."""
+        idle = not self.running()
+        if idle and self.selected_text:
+            self.action_copy()
+        elif idle and self.errand is not None:
+            self.end_errand(left=True)
+        elif idle and not self.is_empty:
+            self.clear_into_history()
+        else:
+            self.post_message(m.InterruptRequested())
+
     def action_leave(self) -> None:
-        self._offered("ctrl+d")
         if self.is_empty and self.errand is None:
             self.post_message(m.LeaveRequested())
         else:
             self.action_delete_right()
 
     def action_editor(self) -> None:
-        self._offered("ctrl+g")
         self.post_message(m.EditorRequested())
 
     def action_recall(self) -> None:
-        self._offered("alt+up")
         if self.errand is None:
             self.post_message(m.RecallRequested())
 
     def action_history_previous(self) -> None:
-        if self._offered("up"):
-            return
         if self.completion.is_open:
             self.completion.move(-1)
         elif not self.cursor_at_first_line or self.errand is not None:
@@ -246,8 +264,6 @@ class Composer(TextArea, inherit_bindings=True):
             self._walk_to(text)
 
     def action_history_next(self) -> None:
-        if self._offered("down"):
-            return
         if self.completion.is_open:
             self.completion.move(1)
         elif not self.cursor_at_last_line or self.errand is not None:
@@ -279,7 +295,6 @@ class Composer(TextArea, inherit_bindings=True):
             self.move_cursor(self.document.end)
 
     def action_history_search(self) -> None:
-        self._offered("ctrl+r")
         if self._searching is not None:
             self.completion.move(1)
             return

@@ -5,6 +5,7 @@ hold secrets) from `_fatal_error`; there is no public hook. Remove when there is
 """
 
 import logging
+import os
 from typing import Any
 
 from rich.text import Text
@@ -16,7 +17,8 @@ def log_file() -> str:
     """The file this program logs to, "" when there is none."""
     for logger in (logging.getLogger("agent_tui"), logging.getLogger()):
         for handler in logger.handlers:
-            if name := getattr(handler, "baseFilename", ""):
+            name = getattr(handler, "baseFilename", os.devnull)
+            if name != os.devnull:
                 return str(name)
     return ""
 

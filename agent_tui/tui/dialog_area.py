@@ -2,6 +2,7 @@
 
 from textual.containers import Vertical
 
+from agent_tui.tui.messages import DialogsChanged
 from agent_tui.tui.screens.approval import ApprovalDialog
 from agent_tui.tui.screens.inline import InlineDialog
 
@@ -60,5 +61,6 @@ class DialogArea(Vertical):
             first.focus()
 
     def _count(self) -> None:
+        self.post_message(DialogsChanged())
         if self.current is not None:
             self.current.waiting = len(self._waiting)

@@ -26,55 +26,54 @@ class Key:
     where: Where
     help: str
     hints: Mapping[HintState, str] | None = None
-    priority: bool = False
 
 
 KEYS: tuple[Key, ...] = (
     Key("send", "enter", "send", "composer",
         "Send; while it runs: steer. Empty: resume the queue",
         {"idle": "send", "draft": "send", "running": "steer", "paused": "resume",
-         "errand": "save"}, True),
+         "errand": "save"}),
     Key("follow_up", "tab", "follow_up", "composer",
-        "While it runs: queue a follow-up. In a list: complete", {"running": "follow-up"}, True),
+        "While it runs: queue a follow-up. Else: complete", {"running": "follow-up"}),
     Key("follow_up_alt", "alt+enter", "follow_up", "composer",
-        "Follow-up, where the terminal reports this key", None, True),
+        "Follow-up, where the terminal reports this key"),
     Key("newline", "ctrl+j,shift+enter", "newline", "composer",
-        "New line", {"draft": "new line"}, True),
+        "New line", {"draft": "new line"}),
     Key("stop", "escape", "stop", "composer",
         "Close a list; else stop, and pause the queue",
-        {"running": "stop", "errand": "cancel"}, True),
+        {"running": "stop", "errand": "cancel"}),
     Key("interrupt", "ctrl+c", "interrupt", "screen",
-        "Stop; idle: clear the draft; twice: quit", {"stopping": "twice: leave now"}, True),
-    Key("leave", "ctrl+d", "leave", "composer", "Quit, on an empty line", None, True),
+        "Stop; idle: clear the draft; twice: quit", {"stopping": "twice: leave now"}),
+    Key("leave", "ctrl+d", "leave", "composer", "Quit, on an empty line"),
     Key("history_previous", "up", "history_previous", "composer",
         "The message before, from the first line"),
     Key("history_next", "down", "history_next", "composer",
         "The message after, from the last line"),
     Key("history_search", "ctrl+r", "history_search", "composer",
-        "Search what you sent", None, True),
+        "Search what you sent"),
     Key("editor", "ctrl+g", "editor", "composer",
-        "Write in $VISUAL or $EDITOR; the agent works on", None, True),
+        "Write in $VISUAL or $EDITOR; the agent works on"),
     Key("recall", "alt+up", "recall", "composer",
-        "Edit the last queued message", {"paused": "edit queued"}, True),
-    Key("queue", "f3,alt+q", "focus_queue", "screen", "To the queue, and back", None, True),
+        "Edit the last queued message", {"paused": "edit queued"}),
+    Key("queue", "f3,alt+q", "focus_queue", "screen", "To the queue, and back"),
     Key("dialog", "f4", "focus_dialog", "screen",
-        "To a question that waits, and back", {"dialog": "answer"}, True),
+        "To a question that waits, and back", {"dialog": "answer"}),
     Key("panel", "f2,ctrl+b", "toggle_panel", "screen",
-        "Show or hide the side panel", {"idle": "panel"}, True),
-    Key("panel_next", "f6", "next_panel", "screen", "Its next tab", None, True),
-    Key("fold_tools", "ctrl+o", "toggle_tools", "screen", "Fold or open tool output", None, True),
+        "Show or hide the side panel", {"idle": "panel"}),
+    Key("panel_next", "f6", "next_panel", "screen", "Its next tab"),
+    Key("fold_tools", "ctrl+o", "toggle_tools", "screen", "Fold or open tool output"),
     Key("fold_thinking", "ctrl+t", "toggle_thinking", "screen",
-        "Fold or open thinking", None, True),
-    Key("page_up", "pageup", "page_up", "screen", "Scroll up", None, True),
-    Key("page_down", "pagedown", "page_down", "screen", "Scroll down", None, True),
-    Key("top", "ctrl+home", "scroll_top", "screen", "To the start", None, True),
-    Key("end", "ctrl+end", "scroll_bottom", "screen", "To the end, and follow it", None, True),
-    Key("suspend", "ctrl+z", "suspend_process", "screen", "Suspend; fg brings it back", None, True),
+        "Fold or open thinking"),
+    Key("page_up", "pageup", "page_up", "screen", "Scroll up"),
+    Key("page_down", "pagedown", "page_down", "screen", "Scroll down"),
+    Key("top", "ctrl+home", "scroll_top", "screen", "To the start"),
+    Key("end", "ctrl+end", "scroll_bottom", "screen", "To the end, and follow it"),
+    Key("suspend", "ctrl+z", "suspend_process", "screen", "Suspend; fg brings it back"),
     Key("copy", "ctrl+shift+c,super+c", "copy_selection", "screen",
-        "Copy what is selected", None, True),
+        "Copy what is selected"),
     Key("help", "f1", "help", "screen",
         "This page",
-        {"idle": "help", "draft": "help", "running": "help", "stopping": "help"}, True),
+        {"idle": "help", "draft": "help", "running": "help", "stopping": "help"}),
     Key("queue_up", "up", "up", "queue", "Select"),
     Key("queue_down", "down", "down", "queue", "Select"),
     Key("queue_edit", "enter,e", "edit", "queue", "Edit", {"queue": "edit"}),
@@ -113,9 +112,12 @@ def _is_function(part: str) -> bool:
 
 
 def bindings(where: Where) -> list[Binding]:
-    """The Textual bindings of one place, each with its id so that a keymap can change it."""
+    """The Textual bindings of one place, each with its id so that a keymap can change it.
+
+    Not for the composer, which runs its keys itself, in the order they were typed.
+    """
     return [
-        Binding(k.keys, k.action, k.help, show=False, priority=k.priority, id=k.id)
+        Binding(k.keys, k.action, k.help, show=False, id=k.id)
         for k in KEYS
         if k.where == where
     ]
@@ -131,6 +133,16 @@ class KeyTable:
 
     def keys_of(self, key: Key) -> list[str]:
         return [part.strip() for part in self.changes.get(key.id, key.keys).split(",")]
+
+    def actions(self) -> dict[str, str]:
+        """Key → action for the composer: its own keys and those that act anywhere."""
+        found: dict[str, str] = {}
+        for key in KEYS:
+            if key.where in ("composer", "screen"):
+                own = key.where == "composer" or key.id == "interrupt"
+                for name in self.keys_of(key):
+                    found.setdefault(name, key.action if own else f"app.{key.action}")
+        return found
 
     def first(self, id: str) -> str:
         """The first key of this id, as people write it."""

@@ -38,6 +38,10 @@ class StopRequested(Message):
     """Esc with nothing left to close."""
 
 
+class InterruptRequested(Message):
+    """Ctrl+C with nothing to clear, or while the agent runs."""
+
+
 class LeaveRequested(Message):
     """Ctrl+D on an empty draft."""
 
@@ -72,6 +76,10 @@ class PermissionAnswered(Message):
 
     request_id: str
     decision: Literal["allow", "allow_always", "deny", "reason"]
+
+
+class DialogsChanged(Message):
+    """Another question stands first, or none does."""
 
 
 class DialogLeft(Message):

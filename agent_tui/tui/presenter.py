@@ -21,7 +21,7 @@ from agent_tui.agent.events import (
 from agent_tui.conversation.events import ConversationEvent
 from agent_tui.tui.lines import one_line
 
-RowState = Literal["arguments", "waiting", "running", "done", "failed", "stopped"]
+RowState = Literal["arguments", "waiting", "asking", "running", "done", "failed", "stopped"]
 MAX_ROWS = 300
 """Rows kept in the timeline; older ones are counted only (the transcript has them all)."""
 CHARS_PER_TOKEN = 4.0
@@ -135,6 +135,17 @@ class ToolsState:
         row.state, row.started = "running", self._clock()
         row.argument = short_argument(arguments) or row.argument
 
+    def asks(self, call_id: str, name: str, arguments: dict[str, Any], caller: Any) -> None:
+        """The call waits for the user; no time counts until it may run."""
+        self.call_begins(call_id, name, caller)
+        row = self.rows[call_id]
+        row.state, row.started = "asking", None
+        row.argument = short_argument(arguments) or row.argument
+
+    def answered(self, call_id: str) -> None:
+        if (row := self.rows.get(call_id)) is not None and row.state == "asking":
+            row.state, row.started = "running", self._clock()
+
     def output(self, call_id: str, partial: Any) -> None:
         """A piece of live output: only its last line is kept."""
         row = self.rows.get(call_id)
@@ -155,7 +166,7 @@ class ToolsState:
     def run_over(self) -> None:
         """Whatever has not ended by now will not."""
         for row in self.rows.values():
-            if row.state in ("arguments", "waiting", "running"):
+            if row.state in ("arguments", "waiting", "asking", "running"):
                 self._end(row, "stopped")
 
     def clear(self) -> None:
@@ -349,6 +360,12 @@ class Presenter:
                 self.tools.ends(
                     event.tool_call_id, event.is_error, event.duration_ms, was_stopped(event.result)
                 )
+            case "permission_request":
+                self.tools.asks(
+                    event.tool_call_id, event.tool_name, event.arguments, event.caller
+                )
+            case "permission_resolved":
+                self.tools.answered(event.tool_call_id)
             case "agent_end":
                 self.tools.run_over()
             case "status":

@@ -41,9 +41,10 @@ class Router:
                 app.desk.paused = event.paused
                 app.view.queue()
             case "permission_request":
+                app.view.panels()
                 await app.dialogs.add(ApprovalDialog(event, app.glyphs, clock=app.clock))
-                app.view.hints()
             case "permission_resolved":
+                app.view.panels()
                 await self.close_approval(event.request_id)
             case "tool_execution_start" | "tool_execution_end" | "container_changed":
                 app.view.panels()
@@ -73,4 +74,3 @@ class Router:
         dialog = app.dialogs.approval(request_id)
         if dialog is not None and await app.dialogs.close(dialog):
             app.composer.focus()
-        app.view.hints()

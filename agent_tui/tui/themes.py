@@ -7,7 +7,7 @@ Own variables on top of Textual's: $muted, $rule, $done, $waiting, $failed.
 import os
 from collections.abc import Mapping
 
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 DEFAULTS = {
     "muted": "#8a8f98",
@@ -53,12 +53,11 @@ ANSI = Theme(
     foreground="ansi_default", background="ansi_default", surface="ansi_default",
     panel="ansi_default", boost="ansi_default",
     success="ansi_green", warning="ansi_yellow", error="ansi_red",
-    variables={"muted": "ansi_bright_black", "rule": "ansi_bright_black", "done": "ansi_green",
+    # Textual's own style sheets ask for more variables of an ansi theme than it documents.
+    variables={**BUILTIN_THEMES["ansi-dark"].variables,
+               "muted": "ansi_bright_black", "rule": "ansi_bright_black", "done": "ansi_green",
                "waiting": "ansi_yellow", "failed": "ansi_red", "border": "ansi_bright_black",
-               "scrollbar": "ansi_bright_black", "scrollbar-background": "ansi_default",
-               "scrollbar-corner-color": "ansi_default",
-               "border-blurred": "ansi_bright_black", "block-cursor-foreground": "ansi_black",
-               "block-cursor-background": "ansi_white"},
+               "scrollbar": "ansi_bright_black", "scrollbar-background": "ansi_default"},
 )  # fmt: skip
 
 THEMES = (DARK, LIGHT, HIGH_CONTRAST, ANSI)

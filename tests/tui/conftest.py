@@ -28,6 +28,9 @@ class FakeClock:
         self.now += seconds
 
 
+_NAMED = {"enter", "tab", "escape", "backspace", "left", "home", "up", "ctrl+c", "ctrl+d", "ctrl+j"}
+
+
 class Driven:
     """The app and what a test does with it."""
 
@@ -46,6 +49,16 @@ class Driven:
         """A text, as fast as a terminal hands it on."""
         for character in text:
             self._send(events.Key(_character_to_key(character), character))
+        await self.settle()
+
+    async def burst(self, *keys: str) -> None:
+        """Keys that are all there before the first is handled; longer ones are texts."""
+        for key in keys:
+            if key in _NAMED:
+                self._send(events.Key(key, None))
+            else:
+                for character in key:
+                    self._send(events.Key(_character_to_key(character), character))
         await self.settle()
 
     async def paste(self, text: str) -> None:

@@ -31,6 +31,21 @@ async def test_tab_queues_a_follow_up_while_running_and_does_nothing_when_idle(d
         assert d.conv.called("follow_up")[-1] == ("x",)
 
 
+async def test_keys_typed_faster_than_they_are_handled_keep_their_order(drive: Drive):
+    async with drive() as d:
+        await d.burst("write a long answer", "enter", "next", "ctrl+j", "line")
+        assert d.conv.called("submit") == [("write a long answer",)]
+        assert d.draft == "next\nline"
+        await d.burst("e", "backspace", "backspace", "xy", "left", "z", "tab")
+        assert d.conv.called("follow_up") == [("next\nlinxzy",)]
+        await d.burst("abc", "ctrl+c", "d")
+        assert d.draft == "abcd", "while the agent runs Ctrl+C stops and keeps the draft"
+        assert d.conv.called("abort") == [(True,)]
+        d.conv.set_status("ready")
+        await d.burst("e", "ctrl+c", "f")
+        assert d.draft == "f"
+
+
 async def test_ctrl_j_makes_a_line_and_enter_sends_them_all(drive: Drive):
     async with drive() as d:
         await d.type("a")

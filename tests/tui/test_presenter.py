@@ -17,6 +17,8 @@ from agent_tui.agent.events import (
 from agent_tui.agent.messages import AssistantMessage, OpaqueContent, ToolCall, ToolResultMessage
 from agent_tui.conversation.events import (
     ContainerChangedEvent,
+    PermissionRequestEvent,
+    PermissionResolvedEvent,
     RetryEvent,
     StatusChangedEvent,
     UsageChangedEvent,
@@ -64,6 +66,18 @@ def test_a_call_goes_from_its_arguments_to_its_end(presenter: Presenter, clock: 
     assert (row.state, row.argument, row.started) == ("running", "ls -l", clock.now)
     presenter.apply(end("c1"))
     assert (row.state, row.seconds) == ("done", 0.25)
+
+
+def test_a_call_that_asks_has_no_elapsed_time_until_it_may_run(
+    presenter: Presenter, clock: FakeClock
+):
+    presenter.apply(ToolExecutionStartEvent("c1", "shell", {"command": "ls"}))
+    presenter.apply(PermissionRequestEvent("r1", "c1", "shell", {"command": "ls"}))
+    clock.pass_(30)
+    row = presenter.tools.rows["c1"]
+    assert (row.state, row.started, presenter.moving) == ("asking", None, False)
+    presenter.apply(PermissionResolvedEvent("r1", "c1", "allow"))
+    assert (row.state, row.started) == ("running", clock.now)
 
 
 def test_failed_and_stopped_calls_differ(presenter: Presenter):

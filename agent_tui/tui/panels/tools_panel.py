@@ -98,6 +98,7 @@ class ToolsPanel(ScrollView, can_focus=False):
         return {
             "arguments": (running, "tools--running"),
             "waiting": (glyphs.info, "tools--muted"),
+            "asking": (glyphs.paused, "tools--stopped"),
             "running": (running, "tools--running"),
             "done": (glyphs.done, "tools--done"),
             "failed": (glyphs.failed, "tools--failed"),
@@ -107,8 +108,8 @@ class ToolsPanel(ScrollView, can_focus=False):
     def _time(self, row: ToolRow) -> str:
         if row.state == "arguments":
             return "arguments" + self.glyphs.ellipsis
-        if row.state == "waiting":
-            return "next"
+        if row.state in ("waiting", "asking"):
+            return "next" if row.state == "waiting" else "asks you"
         if row.state == "running" and row.started is not None:
             return elapsed(self._now - row.started)
         return duration(row.seconds) if row.seconds is not None else ""

@@ -80,7 +80,7 @@ class ApprovalDialog(InlineDialog):
         )  # fmt: skip
         if self.has_focus:
             return Content.assemble(yes, no, rest)
-        return Content.assemble(yes, no, ("F4 ", ""), ("then ", "$muted"), rest)
+        return Content.assemble(yes, no, "F4", (" then: ", "$muted"), rest)
 
     def take_key(self, key: str, *, focused: bool) -> bool:
         if key == "y" and not focused and (self.is_cut or not self.all_visible):

@@ -20,6 +20,10 @@ _PLACES: tuple[tuple[Where, str], ...] = (
 )
 
 
+KEYS_WIDE = 20
+"""Cells of the left column."""
+
+
 class HelpScreen(ModalScreen[None]):
     """Esc, F1, q or Enter leave it."""
 
@@ -56,5 +60,4 @@ class HelpScreen(ModalScreen[None]):
 
 
 def _table(rows: Sequence[tuple[str, str]]) -> list[Content]:
-    wide = max((len(left) for left, _ in rows), default=0)
-    return [Content.assemble(f"  {left:<{wide}}  ", (right, "$muted")) for left, right in rows]
+    return [Content.assemble(f"  {left:<{KEYS_WIDE}}  ", (right, "$muted")) for left, right in rows]

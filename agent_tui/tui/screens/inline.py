@@ -101,12 +101,12 @@ class InlineDialog(Vertical, can_focus=True):
         self.redraw()
 
     def on_key(self, event: events.Key) -> None:
-        event.stop()
         body = self.query_one(Body)
+        acts = self._clock() >= self._acts_from
         if event.key == "escape":
             self.post_message(m.DialogLeft())
-        elif self._clock() >= self._acts_from and self.take_key(event.key, focused=True):
-            return
+        elif acts and self.take_key(event.key, focused=True):
+            pass
         elif event.key in ("up", "down", "pageup", "pagedown", "home", "end"):
             scroll = {
                 "up": body.scroll_up, "down": body.scroll_down, "pageup": body.scroll_page_up,
@@ -114,5 +114,10 @@ class InlineDialog(Vertical, can_focus=True):
                 "end": body.scroll_end,
             }[event.key]  # fmt: skip
             scroll(animate=False)
-        elif event.is_printable and event.character and self._clock() >= self._acts_from:
-            self.post_message(m.DialogLeft(event.character))
+        elif event.is_printable and event.character:
+            # In the grace time a letter is dropped: it was meant for the question before.
+            if acts:
+                self.post_message(m.DialogLeft(event.character))
+        else:
+            return
+        event.stop()
