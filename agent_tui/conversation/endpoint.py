@@ -221,7 +221,7 @@ async def start_demo(settings: Settings) -> Endpoint:
 def _start_demo(settings: Settings) -> Endpoint:
     from agent_tui.offline.server import OfflineServer
 
-    server = OfflineServer(speed=settings.demo_speed)
+    server = OfflineServer(speed=settings.demo_speed, open_journal=False)
     url = server.start()
     api = ApiEndpoint(base_url=url, api_key="demo", label="demo: scripted replies, no model")
     return Endpoint(api, demo=True, source="demo", models=["demo"], close=server.stop)

@@ -39,28 +39,28 @@ def rename(path: Path, session_id: str) -> Path:
 
 
 def test_the_last_changed_comes_first(tmp_path: Path) -> None:
-    make(tmp_path, "/work/a", "oldest", 100.0)
-    make(tmp_path, "/work/a", "newest", 300.0, more=4)
-    make(tmp_path, "/work/a", "middle", 200.0)
-    make(tmp_path, "/work/b", "other folder", 400.0)
-    here = list_sessions("/work/a", tmp_path)
+    make(tmp_path, "/projects/a", "oldest", 100.0)
+    make(tmp_path, "/projects/a", "newest", 300.0, more=4)
+    make(tmp_path, "/projects/a", "middle", 200.0)
+    make(tmp_path, "/projects/b", "other folder", 400.0)
+    here = list_sessions("/projects/a", tmp_path)
     assert [i.first_prompt for i in here] == ["newest", "middle", "oldest"]
     assert [i.messages for i in here] == [5, 1, 1]
-    assert all(i.exact and not i.damage and i.cwd == "/work/a" for i in here)
+    assert all(i.exact and not i.damage and i.cwd == "/projects/a" for i in here)
     assert [i.modified for i in here] == [300.0, 200.0, 100.0]
     everywhere = list_all(tmp_path)
-    assert [i.cwd for i in everywhere] == ["/work/b", "/work/a", "/work/a", "/work/a"]
-    latest = newest("/work/a", tmp_path)
+    assert [i.cwd for i in everywhere] == ["/projects/b", "/projects/a", "/projects/a", "/projects/a"]
+    latest = newest("/projects/a", tmp_path)
     assert latest is not None
     assert latest.first_prompt == "newest"
 
 
 def test_where_nothing_is_there_is_nothing(tmp_path: Path) -> None:
-    assert list_sessions("/work/a", tmp_path) == []
+    assert list_sessions("/projects/a", tmp_path) == []
     assert list_all(tmp_path) == []
-    assert newest("/work/a", tmp_path) is None
+    assert newest("/projects/a", tmp_path) is None
     with pytest.raises(SessionNotFoundError):
-        find("abc", "/work/a", tmp_path)
+        find("abc", "/projects/a", tmp_path)
     assert list(tmp_path.iterdir()) == [], "looking makes no folders"
 
 
@@ -74,7 +74,7 @@ def test_a_folder_is_the_same_by_every_name(tmp_path: Path) -> None:
 
 def test_a_huge_file_is_listed_by_its_ends(tmp_path: Path) -> None:
     """Sparse: whoever reads 20 GB of it does not come back in time."""
-    path = make(tmp_path, "/work/a", "hello", 1.0, more=500)
+    path = make(tmp_path, "/projects/a", "hello", 1.0, more=500)
     os.truncate(path, 20 * 1024**3)
     info = read_info(path)
     assert info is not None
@@ -84,7 +84,7 @@ def test_a_huge_file_is_listed_by_its_ends(tmp_path: Path) -> None:
 
 
 def test_the_count_of_a_long_session_is_about_right(tmp_path: Path) -> None:
-    path = make(tmp_path, "/work/a", "hello", 1.0, more=3000)
+    path = make(tmp_path, "/projects/a", "hello", 1.0, more=3000)
     assert path.stat().st_size > 4 * SAMPLE
     info = read_info(path)
     assert info is not None
@@ -93,18 +93,18 @@ def test_the_count_of_a_long_session_is_about_right(tmp_path: Path) -> None:
 
 
 def test_the_first_prompt_is_one_short_line(tmp_path: Path) -> None:
-    make(tmp_path, "/work/a", "one\n\n  two\t" + "three " * 1000, 1.0)
-    [info] = list_sessions("/work/a", tmp_path)
+    make(tmp_path, "/projects/a", "one\n\n  two\t" + "three " * 1000, 1.0)
+    [info] = list_sessions("/projects/a", tmp_path)
     assert info.first_prompt.startswith("one two three three")
     assert len(info.first_prompt) <= PROMPT_LENGTH
 
 
 def test_the_first_prompt_is_found_beside_a_large_image(tmp_path: Path) -> None:
-    session = Session.create("/work/a", tmp_path)
+    session = Session.create("/projects/a", tmp_path)
     image = ImageContent(data="A" * 3 * SAMPLE, media_type="image/png")
     session.append_message(UserMessage(content=[TextContent(text='what "is" é?'), image]))
     session.close()
-    [info] = list_sessions("/work/a", tmp_path)
+    [info] = list_sessions("/projects/a", tmp_path)
     assert info.first_prompt == 'what "is" é?'
     assert not info.damage
 
@@ -117,17 +117,17 @@ def listed(path: Path) -> SessionInfo:
 
 def test_damaged_and_newer_ones_are_listed_each_with_its_reason(tmp_path: Path) -> None:
     """E12."""
-    sound = make(tmp_path, "/work/a", "sound", 1.0)
+    sound = make(tmp_path, "/projects/a", "sound", 1.0)
     data = sound.read_bytes()
-    headless = rename(make(tmp_path, "/work/a", "x", 2.0), "aaaa")
+    headless = rename(make(tmp_path, "/projects/a", "x", 2.0), "aaaa")
     headless.write_bytes(b"#" + data)
-    newer = rename(make(tmp_path, "/work/a", "x", 3.0), "bbbb")
+    newer = rename(make(tmp_path, "/projects/a", "x", 3.0), "bbbb")
     newer.write_bytes(data.replace(b'"version":1', b'"version":9', 1))
-    torn = rename(make(tmp_path, "/work/a", "x", 4.0), "cccc")
+    torn = rename(make(tmp_path, "/projects/a", "x", 4.0), "cccc")
     torn.write_bytes(data[:-5])
-    holed = rename(make(tmp_path, "/work/a", "x", 5.0), "dddd")
+    holed = rename(make(tmp_path, "/projects/a", "x", 5.0), "dddd")
     holed.write_bytes(data.replace(b'"model"', b'"mo\x00el"', 1))
-    empty = rename(make(tmp_path, "/work/a", "x", 6.0), "eeee")
+    empty = rename(make(tmp_path, "/projects/a", "x", 6.0), "eeee")
     empty.write_bytes(b"")
     reasons = [listed(path).damage for path in (headless, newer, torn, holed, empty)]
     assert "first line" in reasons[0] or "line 1" in reasons[0]
@@ -136,56 +136,56 @@ def test_damaged_and_newer_ones_are_listed_each_with_its_reason(tmp_path: Path) 
     assert "line 2" in reasons[3]
     assert "first line" in reasons[4]
     assert not listed(sound).damage
-    assert len(list_sessions("/work/a", tmp_path)) == 6
+    assert len(list_sessions("/projects/a", tmp_path)) == 6
     assert [listed(path).id for path in (headless, newer, empty)] == ["aaaa", "bbbb", "eeee"]
 
 
 def test_files_that_may_not_be_read_are_left_out(tmp_path: Path) -> None:
-    path = make(tmp_path, "/work/a", "hello", 1.0)
+    path = make(tmp_path, "/projects/a", "hello", 1.0)
     (path.parent / "20260101T000000_folder.jsonl").mkdir()
     (path.parent / "note.txt").write_text("x", encoding="utf-8")
-    assert [i.path for i in list_sessions("/work/a", tmp_path)] == [path]
+    assert [i.path for i in list_sessions("/projects/a", tmp_path)] == [path]
 
 
 def test_an_id_is_found_by_its_beginning(tmp_path: Path) -> None:
-    one = rename(make(tmp_path, "/work/a", "one", 1.0), "abcd1111")
-    rename(make(tmp_path, "/work/a", "two", 2.0), "abce2222")
-    assert find("abcd", "/work/a", tmp_path).path == one
-    assert find("abcd1111", "/work/a", tmp_path).path == one
+    one = rename(make(tmp_path, "/projects/a", "one", 1.0), "abcd1111")
+    rename(make(tmp_path, "/projects/a", "two", 2.0), "abce2222")
+    assert find("abcd", "/projects/a", tmp_path).path == one
+    assert find("abcd1111", "/projects/a", tmp_path).path == one
     with pytest.raises(SessionAmbiguousError, match="abce2222") as found:
-        find("abc", "/work/a", tmp_path)
+        find("abc", "/projects/a", tmp_path)
     assert sorted(found.value.matches) == ["abcd1111", "abce2222"]
 
 
 def test_a_whole_id_wins_over_longer_ones(tmp_path: Path) -> None:
-    one = rename(make(tmp_path, "/work/a", "one", 1.0), "abcd")
-    rename(make(tmp_path, "/work/a", "two", 2.0), "abcd2222")
-    assert find("abcd", "/work/a", tmp_path).path == one
+    one = rename(make(tmp_path, "/projects/a", "one", 1.0), "abcd")
+    rename(make(tmp_path, "/projects/a", "two", 2.0), "abcd2222")
+    assert find("abcd", "/projects/a", tmp_path).path == one
 
 
 def test_an_unknown_id_names_the_nearest(tmp_path: Path) -> None:
-    rename(make(tmp_path, "/work/a", "one", 1.0), "abcd1111")
-    rename(make(tmp_path, "/work/b", "two", 2.0), "ffff9999")
+    rename(make(tmp_path, "/projects/a", "one", 1.0), "abcd1111")
+    rename(make(tmp_path, "/projects/b", "two", 2.0), "ffff9999")
     with pytest.raises(SessionNotFoundError, match="abcd1111") as found:
-        find("abdc", "/work/a", tmp_path)
+        find("abdc", "/projects/a", tmp_path)
     assert found.value.nearest == ["abcd1111"]
     for nothing in ("zzzz", "", "x" * 5000):
         with pytest.raises(SessionNotFoundError) as lost:
-            find(nothing, "/work/a", tmp_path)
+            find(nothing, "/projects/a", tmp_path)
         assert lost.value.nearest == []
 
 
 def test_a_folder_without_sessions_says_what_to_do() -> None:
-    error = NoSessionYetError("/work/a\x1b[31m")
+    error = NoSessionYetError("/projects/a\x1b[31m")
     assert isinstance(error, SessionNotFoundError)
-    assert "No conversation was kept in /work/a" in str(error)
+    assert "No conversation was kept in /projects/a" in str(error)
     assert "\x1b" not in str(error), "a folder's name is foreign text"
 
 
 def test_a_session_of_another_folder_is_named_with_it(tmp_path: Path) -> None:
     """E16."""
-    path = rename(make(tmp_path, "/work/b", "two", 2.0), "ffff9999")
-    with pytest.raises(SessionElsewhereError, match="belongs to /work/b") as found:
-        find("ffff", "/work/a", tmp_path)
-    assert (found.value.cwd, found.value.path) == ("/work/b", path)
+    path = rename(make(tmp_path, "/projects/b", "two", 2.0), "ffff9999")
+    with pytest.raises(SessionElsewhereError, match="belongs to /projects/b") as found:
+        find("ffff", "/projects/a", tmp_path)
+    assert (found.value.cwd, found.value.path) == ("/projects/b", path)
     assert "\n" not in str(found.value)
