@@ -55,7 +55,8 @@ def awaits_results_only(messages: Sequence[AgentMessage]) -> bool:
     for message in reversed(messages):
         if isinstance(message, AssistantMessage):
             return message.stop_reason not in _INTERRUPTED and (
-                message.stop_reason in PAUSES or any(_programmatic(message))
+                message.stop_reason in PAUSES
+                or any(c.programmatic and c.complete for c in message.tool_calls)
             )
         unseen = isinstance(message, UnknownMessage) or (
             isinstance(message, BashExecutionMessage) and message.exclude
@@ -76,9 +77,10 @@ def repair(messages: Sequence[Message], *, program_lost: bool = False) -> list[M
 
 @dataclass(slots=True)
 class _Step:
-    """An assistant message and the gap after it, in order."""
+    """An assistant message with the blocks that may be sent, and the gap after it, in order."""
 
     message: AssistantMessage
+    content: list[AssistantBlock]
     gap: list[UserMessage | ToolResultMessage] = field(
         default_factory=list[UserMessage | ToolResultMessage]
     )
@@ -86,22 +88,45 @@ class _Step:
     @property
     def goes_on(self) -> bool:
         """Nothing but results stands between this message and the next answer."""
-        message = self.message
         return (
-            message.stop_reason not in _INTERRUPTED
+            self.message.stop_reason not in _INTERRUPTED
             and not any(isinstance(m, UserMessage) for m in self.gap)
-            and (message.stop_reason in PAUSES or any(c.complete for c in message.tool_calls))
+            and (
+                self.message.stop_reason in PAUSES
+                or any(isinstance(block, ToolCall) for block in self.content)
+            )
         )
+
+    @property
+    def server_ids(self) -> set[str]:
+        """Ids of the server's calls that are made, continued or answered here."""
+        ids = self.programs
+        for block in self.content:
+            if isinstance(block, OpaqueContent):
+                ids |= {str(block.raw.get("id")), str(block.raw.get("tool_use_id"))}
+        return ids
+
+    @property
+    def programs(self) -> set[str]:
+        """Ids of the programs whose calls are in this message."""
+        return {
+            str((block.caller or {}).get("tool_id"))
+            for block in self.content
+            if isinstance(block, ToolCall) and block.programmatic
+        }
 
 
 @dataclass(slots=True)
 class _Cut:
-    """What the cutting of a turn left over for the note."""
+    """What the cutting of a turn left over, for the note."""
 
     server_calls: list[str] = field(default_factory=list[str])
     calls: list[tuple[ToolCall, ToolResultMessage | None]] = field(
         default_factory=list[tuple[ToolCall, ToolResultMessage | None]]
     )
+
+    def __bool__(self) -> bool:
+        return bool(self.server_calls or self.calls)
 
 
 class _Repair:
@@ -113,73 +138,62 @@ class _Repair:
         """Texts that wait for the next gap that may hold text."""
 
     def run(self, messages: Sequence[Message]) -> list[Message]:
-        head, steps = _split(messages)
+        head, turns = _turns(messages)
         self._add_texts(m if isinstance(m, UserMessage) else result_as_text(m) for m in head)
-        start = 0
-        while start < len(steps):
-            end = start + 1
-            while end < len(steps) and steps[end - 1].goes_on:
-                end += 1
-            self._add_turn(steps[start:end], last=end == len(steps))
-            start = end
+        for turn in turns:
+            self._add_turn(turn, last=turn is turns[-1])
         return self._out
 
     def _add_turn(self, turn: list[_Step], *, last: bool) -> None:
-        unresolved = _unresolved(turn)
         final = turn[-1]
-        waits = bool(unresolved) or any(_programmatic(final.message))
+        unresolved = _unresolved(turn)
+        waits = bool(unresolved or final.programs)
         is_open = last and final.goes_on and not (self._program_lost and waits)
+        cuts = [None] * len(turn) if is_open else _cuts(turn, unresolved)
         cut = _Cut()
-        server_calls: set[str] = set()
-        for step in turn:
-            cut_at = None if is_open else _cut_at(step, unresolved, step is final)
-            tainted = bool(cut.server_calls or cut.calls)
-            leftovers = self._add_step(step, cut_at, tainted, server_calls, cut)
+        waiting: set[str] = set()
+        for step, cut_at in zip(turn, cuts, strict=True):
+            _follow(step, waiting)
+            texts = self._add_step(step, cut_at, cut)
             if step is final and not is_open:
-                self._add_note(cut, final.message)
-                self._add_texts(leftovers)
+                if cut:
+                    note = call_note(cut.server_calls, cut.calls)
+                    self._out.append(_synthetic_user(step.message, note))
+                self._add_texts(texts)
                 if self._out and isinstance(self._out[-1], AssistantMessage):
                     self._out.append(_synthetic_user(step.message, CONTINUE_TEXT))
-            elif step.message.stop_reason in PAUSES or waits or unresolved:
-                self._held_back += leftovers
+            elif waiting or step.programs or step.message.stop_reason in PAUSES:
+                self._held_back += texts
             else:
-                self._add_texts(leftovers)
+                self._add_texts(texts)
 
-    def _add_step(
-        self,
-        step: _Step,
-        cut_at: int | None,
-        tainted: bool,
-        server_calls: set[str],
-        cut: _Cut,
-    ) -> list[UserMessage]:
+    def _add_step(self, step: _Step, cut_at: int | None, cut: _Cut) -> list[UserMessage]:
         """The message and the results of its calls. Gives the texts of its gap."""
         message = step.message
         content: list[AssistantBlock] = []
         kept: list[tuple[ToolCall, str]] = []
         lost: list[ToolCall] = []
-        for index, block in enumerate(message.content):
+        # Signatures of thinking are bound to what stands before: after a cut they are void.
+        tainted = bool(cut)
+        for index, block in enumerate(step.content):
             gone = cut_at is not None and index >= cut_at
             match block:
                 case TextContent():
-                    if block.text.strip():
-                        content.append(changed(block, text=clean_text(block.text)))
+                    content.append(changed(block, text=clean_text(block.text)))
                 case ThinkingContent():
-                    # Signatures are bound to what stands before; after a cut they are void.
-                    if (block.signature or block.redacted is not None) and not (gone or tainted):
+                    if not (gone or tainted):
                         content.append(block)
                 case ToolCall():
-                    if gone and block.complete:
+                    if gone:
                         lost.append(block)
-                    elif block.complete:
+                    else:
                         call = self._sound_call(block)
                         kept.append((block, call.id))
                         content.append(call)
                 case OpaqueContent():
-                    kept_block = _sound_opaque(block, server_calls)
-                    if kept_block is not None and not gone:
-                        content.append(kept_block)
-                    elif gone and index == cut_at and block.complete:
+                    if not gone:
+                        content.append(changed(block, raw=clean_json(block.raw)))
+                    elif block.raw.get("type") in _SERVER_CALLS:
                         cut.server_calls.append(str(block.raw.get("name") or "a server tool"))
         if content:
             if not self._out:
@@ -232,10 +246,6 @@ class _Repair:
         cut.calls += [(call, lost_results.get(i)) for i, call in enumerate(lost)]
         return texts
 
-    def _add_note(self, cut: _Cut, message: AssistantMessage) -> None:
-        if cut.server_calls or cut.calls:
-            self._out.append(_synthetic_user(message, call_note(cut.server_calls, cut.calls)))
-
     def _add_texts(self, texts: Iterable[UserMessage]) -> None:
         self._out += self._held_back
         self._held_back.clear()
@@ -250,66 +260,157 @@ class _Repair:
         )
 
 
-def _split(
+def _turns(
     messages: Sequence[Message],
-) -> tuple[list[UserMessage | ToolResultMessage], list[_Step]]:
+) -> tuple[list[UserMessage | ToolResultMessage], list[list[_Step]]]:
+    """The gap before the first assistant message, and the turns of the API.
+
+    A message without any block that may be sent is left out: its gap belongs to the message
+    before. An answer that says nothing of the server's calls that wait for results was given
+    after those had been cut (their program was lost); it begins a turn of its own.
+    """
     head: list[UserMessage | ToolResultMessage] = []
-    steps: list[_Step] = []
+    turns: list[list[_Step]] = []
+    waiting: set[str] = set()
     for message in messages:
+        step = turns[-1][-1] if turns else None
         if isinstance(message, AssistantMessage):
-            steps.append(_Step(message))
+            goes_on = step is not None and step.goes_on
+            new, still_waiting = _sound_step(message, waiting if goes_on else set())
+            if goes_on and new.content and waiting and not waiting & new.server_ids:
+                goes_on = False
+                new, still_waiting = _sound_step(message, set())
+            if new.content:
+                waiting = still_waiting
+                if goes_on:
+                    turns[-1].append(new)
+                else:
+                    turns.append([new])
             continue
-        gap = steps[-1].gap if steps else head
+        gap = step.gap if step is not None else head
         if isinstance(message, ToolResultMessage):
             gap.append(message)
         elif (sound := sound_user_message(message)) is not None:
             gap.append(sound)
-    return head, steps
+    return head, turns
 
 
-def _programmatic(message: AssistantMessage) -> list[ToolCall]:
-    return [c for c in message.tool_calls if c.programmatic and c.complete]
+def _sound_step(message: AssistantMessage, waiting: set[str]) -> tuple[_Step, set[str]]:
+    """The message with what may be sent of it, and the server's calls that then wait."""
+    still_waiting = set(waiting)
+    content = [block for block in message.content if _may_be_sent(block, still_waiting)]
+    return _Step(message, content), still_waiting
+
+
+def _may_be_sent(block: AssistantBlock, server_calls: set[str]) -> bool:
+    """Whole blocks only. server_calls: ids of the turn's server calls that wait; kept so."""
+    match block:
+        case TextContent():
+            return bool(block.text.strip())
+        case ThinkingContent():
+            return bool(block.signature) or block.redacted is not None
+        case ToolCall():
+            return block.complete
+        case OpaqueContent():
+            if not block.complete:
+                return False
+            if block.raw.get("type") in _SERVER_CALLS:
+                server_calls.add(str(block.raw.get("id")))
+                return True
+            answered = _answered(block)
+            if answered is None:
+                return True
+            known = answered in server_calls
+            server_calls.discard(answered)
+            return known
+
+
+def _answered(block: OpaqueContent) -> str | None:
+    """The id of the server's call that this block is the result of."""
+    if str(block.raw.get("type")).endswith("_tool_result") and "tool_use_id" in block.raw:
+        return str(block.raw["tool_use_id"])
+    return None
 
 
 def _unresolved(turn: list[_Step]) -> set[str]:
     """Ids of the server's calls in this turn that got no result in it."""
-    open_ids: set[str] = set()
+    waiting: set[str] = set()
     for step in turn:
-        for block in step.message.content:
-            if isinstance(block, OpaqueContent) and block.complete:
-                if block.raw.get("type") in _SERVER_CALLS:
-                    open_ids.add(str(block.raw.get("id")))
-                else:
-                    open_ids.discard(str(block.raw.get("tool_use_id")))
-    return open_ids
+        _follow(step, waiting)
+    return waiting
 
 
-def _cut_at(step: _Step, unresolved: set[str], is_final: bool) -> int | None:
-    """Where a message of an ended turn is cut: at a call of the server without result, or
-    at a call of a program that got no further."""
-    for index, block in enumerate(step.message.content):
-        if isinstance(block, OpaqueContent) and block.complete:
-            if block.raw.get("type") in _SERVER_CALLS and str(block.raw.get("id")) in unresolved:
-                return index
-        elif isinstance(block, ToolCall) and block.complete and block.programmatic:
-            caller = block.caller or {}
-            if is_final or str(caller.get("tool_id")) in unresolved:
-                return index
-    return None
+def _follow(step: _Step, waiting: set[str]) -> None:
+    """Keep the ids of the server's calls that wait for their results."""
+    for block in step.content:
+        if isinstance(block, OpaqueContent):
+            if block.raw.get("type") in _SERVER_CALLS:
+                waiting.add(str(block.raw.get("id")))
+            elif (answered := _answered(block)) is not None:
+                waiting.discard(answered)
 
 
-def _sound_opaque(block: OpaqueContent, server_calls: set[str]) -> OpaqueContent | None:
-    """The block as it may be sent; None for one that was cut off, or a result without call."""
-    if not block.complete:
-        return None
-    kind = str(block.raw.get("type"))
-    if kind in _SERVER_CALLS:
-        server_calls.add(str(block.raw.get("id")))
-    elif kind.endswith("_tool_result") and "tool_use_id" in block.raw:
-        if str(block.raw["tool_use_id"]) not in server_calls:
-            return None
-        server_calls.discard(str(block.raw["tool_use_id"]))
-    return changed(block, raw=clean_json(block.raw))
+def _cuts(turn: list[_Step], unresolved: set[str]) -> list[int | None]:
+    """Where each message of an ended turn is cut: at a server's call without result, or at a
+    call of a program that got no further. What a cut takes the result from is cut as well."""
+    ended: set[str] = set()
+    while True:
+        gone = set(ended)
+        cuts = [_cut_at(step, unresolved, gone) for step in turn]
+        lost = {
+            answered
+            for step, at in zip(turn, cuts, strict=True)
+            if at is not None
+            for block in step.content[at:]
+            if isinstance(block, OpaqueContent) and (answered := _answered(block)) is not None
+        }
+        # Text follows the last message that is left, so no program may wait in it; also not
+        # one that began before this history.
+        programs = _last_left(turn, cuts).programs
+        if lost <= unresolved and not programs:
+            return cuts
+        unresolved = unresolved | lost
+        ended |= programs
+
+
+def _last_left(turn: list[_Step], cuts: list[int | None]) -> _Step:
+    """What the cuts leave of the last message that they leave something of."""
+    left = _Step(turn[0].message, [])
+    tainted = False
+    for step, at in zip(turn, cuts, strict=True):
+        content = [
+            block
+            for index, block in enumerate(step.content)
+            if isinstance(block, TextContent)
+            or not (
+                (at is not None and index >= at) or (tainted and isinstance(block, ThinkingContent))
+            )
+        ]
+        tainted = tainted or at is not None
+        if content:
+            left = _Step(step.message, content)
+    return left
+
+
+def _cut_at(step: _Step, unresolved: set[str], gone: set[str]) -> int | None:
+    """gone: programs that were cut already; grows by those of this message."""
+    at: int | None = None
+    for index, block in enumerate(step.content):
+        match block:
+            case OpaqueContent() if block.raw.get("type") in _SERVER_CALLS:
+                call_id = str(block.raw.get("id"))
+                cut = call_id in unresolved
+                if cut:
+                    gone.add(call_id)
+            case OpaqueContent():
+                cut = _answered(block) in gone
+            case ToolCall() if block.programmatic:
+                cut = str((block.caller or {}).get("tool_id")) in gone
+            case _:
+                cut = False
+        if cut and at is None:
+            at = index
+    return at
 
 
 def _synthetic_user(after: AssistantMessage, text: str) -> UserMessage:

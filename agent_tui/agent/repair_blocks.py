@@ -162,7 +162,7 @@ def call_note(
 
 
 def _call_line(call: ToolCall, result: ToolResultMessage | None) -> str:
-    arguments = json.dumps(call.arguments, ensure_ascii=False, default=str)
+    arguments = json.dumps(clean_json(call.arguments), ensure_ascii=False, default=str)
     line = f"- {call.name}({_shortened(arguments, NOTE_ARGUMENT_CHARS)})"
     if result is not None:
         images = sum(isinstance(b, ImageContent) for b in result.content)
