@@ -44,6 +44,7 @@ from agent_tui.conversation.commands import default_registry
 from agent_tui.conversation.driver import RunDriver
 from agent_tui.conversation.endpoint import Endpoint, secret_mask
 from agent_tui.conversation.events import (
+    ContainerChangedEvent,
     ConversationEvent,
     NoticeEvent,
     QueueChangedEvent,
@@ -55,6 +56,7 @@ from agent_tui.conversation.events import (
     StatusChangedEvent,
 )
 from agent_tui.conversation.limits import Limits
+from agent_tui.conversation.mending import Mending
 from agent_tui.conversation.model_choice import ModelChoice
 from agent_tui.conversation.results import CommandInfo, CommandResult, Submitted
 from agent_tui.conversation.retry import RetryPolicy, with_retries
@@ -119,6 +121,13 @@ class Conversation:
         self._subscribers: list[Subscriber] = []
         self._registry = default_registry()
         self._container: Container | None = session.container
+        self._mending = Mending(
+            notify=lambda text: self.notice("warning", text),
+            keep=lambda mend: self._link.mended(mend.what, list(mend.ids), mend.text),
+            container=lambda: self._container,
+            container_lost=self._container_lost,
+        )
+        self._mending.load(session.mends)
         self._announced: set[str] = set()
         self._records: dict[str, asyncio.Event] = {}
         self._background: set[asyncio.Future[Any]] = set()
@@ -229,15 +238,26 @@ class Conversation:
             self._policy,
             lambda attempt, wait, why: self._emit(RetryEvent(attempt, wait, why)),
         )
+        mended = self._mending.wrap(retried)
 
         def stream(
             model: str, context: LLMContext, options: StreamOptions
         ) -> AsyncIterator[StreamEvent]:
             # The live container is held here, never read from history (DESIGN).
             container_id = self._container.id if self._container else None
-            return retried(model, context, replace(options, container_id=container_id))
+            # In one order, whatever order servers name them in: the cache holds on (A29).
+            tools = sorted(context.tools, key=lambda tool: tool.name)
+            return mended(
+                model, replace(context, tools=tools), replace(options, container_id=container_id)
+            )
 
         return stream
+
+    def _container_lost(self) -> None:
+        lost, self._container = self._container, None
+        self._link.container(None)
+        if lost is not None:
+            self._emit(ContainerChangedEvent(lost.id, "expired", lost.expires_at))
 
     async def _should_stop(self, _: PrepareNextTurnContext) -> bool:
         return self.limits.after_turn(self.usage.cost)
@@ -413,6 +433,7 @@ class Conversation:
             raise AgentBusyError
         await self._link.switch(session)
         self._container = session.container
+        self._mending.load(session.mends)
         self._count_usage()
         self._emit(self.usage.event())
 

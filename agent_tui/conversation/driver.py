@@ -143,10 +143,10 @@ class RunDriver:
             last = self._agent.state.messages[-1] if self._agent.state.messages else None
             if not isinstance(last, AssistantMessage) or last.stop_reason != "error":
                 return
-            if not last.content or not is_retryable_type(last.error_type):
+            if not _began(last) or not is_retryable_type(last.error_type):
                 return  # nothing came: with_retries has tried already
             attempt += 1
-            wait = self._policy.wait_s(attempt, None)
+            wait = self._policy.wait_s(attempt, None, last.error_type)
             if wait is None:
                 return
             self._emit(RetryEvent(attempt, wait, last.error_message or "the stream broke", last.id))
@@ -181,3 +181,8 @@ class RunDriver:
         self._emit(
             NoticeEvent("warning", "Queued messages are paused; Enter on an empty line resumes.")
         )
+
+
+def _began(message: AssistantMessage) -> bool:
+    """Something of the response came, though perhaps no content (fault A20)."""
+    return bool(message.content or message.api_id or message.usage)

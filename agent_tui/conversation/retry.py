@@ -5,6 +5,7 @@ that broke midway is not retried here: its partial message has been shown; see d
 """
 
 import asyncio
+import contextlib
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
@@ -20,15 +21,21 @@ OnRetry = Callable[[int, float, str], None]
 
 @dataclass(slots=True)
 class RetryPolicy:
-    """tries: requests in all. A retry-after beyond max_wait_s ends the tries at once (DESIGN)."""
+    """tries: requests in all. A retry-after beyond max_wait_s ends the tries at once (DESIGN).
+    silent_tries: as tries, where the server only kept silent: each costs the idle timeout."""
 
     tries: int = 3
+    silent_tries: int = 2
     first_wait_s: float = 1.0
     max_wait_s: float = 60.0
 
-    def wait_s(self, attempt: int, retry_after_s: float | None) -> float | None:
-        """Seconds before the next try after failed try `attempt` (1, 2, ...); None: give up."""
-        if attempt >= self.tries:
+    def wait_s(
+        self, attempt: int, retry_after_s: float | None, kind: str | None = None
+    ) -> float | None:
+        """Seconds before the next try after failed try `attempt` (1, 2, ...); None: give up.
+        kind: an ApiError's kind or type."""
+        tries = self.silent_tries if kind in ("timeout", "timeout_error") else self.tries
+        if attempt >= min(tries, self.tries):
             return None
         if retry_after_s is not None:
             return retry_after_s if retry_after_s <= self.max_wait_s else None
@@ -36,6 +43,20 @@ class RetryPolicy:
         return min(self.max_wait_s, self.first_wait_s * 2 ** (attempt - 1)) * random.uniform(
             1, 1.25
         )
+
+
+@contextlib.asynccontextmanager
+async def closing(
+    stream: AsyncIterator[StreamEvent],
+) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+    """The stream, closed at the end where it can be: its connection must not wait for the
+    garbage collector."""
+    try:
+        yield stream
+    finally:
+        close = getattr(stream, "aclose", None)
+        if close is not None:
+            await close()
 
 
 def with_retries(
@@ -57,12 +78,15 @@ def with_retries(
             attempt += 1
             began = False
             try:
-                async for event in stream_function(model, context, options):
-                    began = True
-                    yield event
+                async with closing(stream_function(model, context, options)) as events:
+                    async for event in events:
+                        began = True
+                        yield event
                 return
             except ApiError as error:
-                wait = policy.wait_s(attempt, error.retry_after_s) if error.retryable else None
+                wait = None
+                if error.retryable:
+                    wait = policy.wait_s(attempt, error.retry_after_s, error.kind)
                 if began or wait is None:
                     raise
                 on_retry(attempt, wait, error.user_sentence())

@@ -66,6 +66,13 @@ class SessionLink:
     def container(self, container: Container | None) -> None:
         self.session.record_container(container)
 
+    def mended(self, what: str, ids: list[str], text: str) -> None:
+        """What requests leave out or add from here on (mending.py)."""
+        if self.session.closed:
+            log.warning("a request was mended after its session was closed")
+            return
+        self.session.record_mend(what, ids, text)
+
     async def written(self) -> bool:
         """Everything recorded so far is on disk; False if it could not be written."""
         return await self._recorder.written()
