@@ -13,6 +13,7 @@ from markdown_it.token import Token
 from rich.cells import cell_len
 from rich.segment import Segment
 
+from agent_tui.text import clean
 from agent_tui.tui.transcript.code import Code
 from agent_tui.tui.transcript.lines import Line, Look, Prefix, Runs, lay_runs
 from agent_tui.tui.transcript.parts import Part
@@ -27,11 +28,14 @@ DEFINITION = re.compile(
 _MAY_DEFINE = re.compile(r"^ {0,3}\[[^\]]+\]:", re.MULTILINE)
 _TASK = re.compile(r"\[([ xX])\] ")
 _LEAST_ROOM = 8
+_DEEPEST = 60
+"""Levels of nesting; the parser drops what is deeper, so such text is shown as it is."""
 
 
 @lru_cache(maxsize=1)
 def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    options = {"html": False, "maxNesting": _DEEPEST}
+    return MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
 
 
 class References:
@@ -60,11 +64,11 @@ class MarkdownPart(Part):
     raw: shown as it is (a table that still grows). table_head: the first two lines of the
     table whose later rows these are. ordinal: number of the first item of a list that goes
     on from the part before. dedent: columns taken off its lines, shown as an indent.
-    flows_on: the next part goes on in the same line.
+    join: the next part goes on in its last line, after this text.
     """
 
     __slots__ = (
-        "_codes", "_learned", "_references", "dedent", "flows_on", "ordinal", "raw", "rigid",
+        "_codes", "_learned", "_references", "dedent", "join", "ordinal", "raw", "rigid",
         "table_head", "table_shape", "text",
     )  # fmt: skip
 
@@ -77,7 +81,7 @@ class MarkdownPart(Part):
         self.table_shape: list[int] | None = None
         self.raw = False
         self.rigid = False
-        self.flows_on = False
+        self.join: str | None = None
         self._references = references
         self._learned = 0
         self._codes: dict[tuple[str, str], Code] | None = None
@@ -121,17 +125,17 @@ class MarkdownPart(Part):
             indent = [(" " * min(self.dedent, look.width // 2), "")]
             writer.enter(indent, indent, " " * self.dedent)
         if self.raw:
-            for line in self.text.split("\n"):
-                lay_runs([(line, "table-raw")], look, writer.out, writer.prefix())
-            return writer.out
+            return writer.write_raw(self.text)
         source = f"{self.table_head}\n{self.text}" if self.table_head else self.text
         known = self._references.known if self._references else {}
         tokens = _parser().parse(source, {"references": dict(known)} if known else {})
         self._learned = self._references.version if self._references else 0
+        if any(token.level >= _DEEPEST - 2 for token in tokens):
+            return writer.write_raw(self.text)
         writer.source = source.split("\n")
         writer.write(tokens)
-        if self.flows_on and writer.out:
-            writer.out[-1].join = "" if self.text.endswith((" ", "\n")) else " "
+        if self.join is not None and writer.out:
+            writer.out[-1].join = self.join
         return writer.out
 
     def code(self, language: str, text: str) -> Code:
@@ -209,6 +213,11 @@ class _Writer:
             segments = [Segment(text, palette[style]) for text, style in bars]
             lead = sum(len(text) for text, _ in bars)
             self.out.append(Line(segments, "", lead, ">" * len(bars)))
+
+    def write_raw(self, text: str) -> list[Line]:
+        for line in text.split("\n"):
+            lay_runs([(line, "table-raw")], self._look, self.out, self.prefix())
+        return self.out
 
     # --- blocks ------------------------------------------------------------------------
 
@@ -366,11 +375,13 @@ class _Writer:
         style = base
         lines: list[Runs] = [[]]
         links: list[tuple[str, int]] = []
+        entities = "&" in token.content  # they may stand for characters that are not safe
         for child in token.children or []:
             match child.type:
-                case "text" | "text_special" | "html_inline":
+                case "text" | "text_special":
                     if child.content:
-                        lines[-1].append((child.content, style))
+                        text = clean(child.content) if entities else child.content
+                        lines[-1].append((text, style))
                 case "softbreak":
                     lines[-1].append((" ", style))
                 case "hardbreak":
@@ -381,7 +392,7 @@ class _Writer:
                     stack.append(_INLINE_STYLES[child.type])
                     style = " ".join(stack)
                     if child.type == "link_open":
-                        links.append((str(child.attrs.get("href", "")), len(lines[-1])))
+                        links.append((clean(child.attrs.get("href", "")), len(lines[-1])))
                 case "em_close" | "strong_close" | "s_close" | "link_close":
                     stack.pop()
                     style = " ".join(stack)
@@ -391,13 +402,14 @@ class _Writer:
                         if target and not _same_target(label, target):
                             lines[-1].append((f" ({target})", f"{style} url".strip()))
                 case "image":
-                    target = str(child.attrs.get("src", ""))
-                    lines[-1].append((f"[image: {child.content or target}]", f"{style} link"))
-                    if child.content and target:
+                    target = clean(child.attrs.get("src", ""))
+                    label = clean(child.content) or target
+                    lines[-1].append((f"[image: {label}]", f"{style} link".strip()))
+                    if label != target:
                         lines[-1].append((f" ({target})", f"{style} url".strip()))
                 case _:
                     if child.content:
-                        lines[-1].append((child.content, style))
+                        lines[-1].append((clean(child.content), style))
         return [line or [("", "")] for line in lines]
 
 

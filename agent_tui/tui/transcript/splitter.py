@@ -27,10 +27,13 @@ _NEVER = 1 << 30
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _RULE = re.compile(r" {0,3}(?:(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}|(?:-[ \t]*){3,})$")
 _QUOTE = re.compile(r" {0,3}>")
-_EMPTY_QUOTE = re.compile(r"[ \t>]*$")
+_QUOTED = re.compile(r"(?: {0,3}> ?)*")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _MARKER = re.compile(r"( *)([-*+]|(\d{1,9})([.)]))([ \t]+|$)")
 _TABLE_RULE = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+
+_STARTS = (_RULE, _HEADING, _FENCE, _QUOTE)
+"""What ends a list where it is not inside an item."""
 
 Mode = Literal["none", "paragraph", "list", "fence", "table", "indented", "tail"]
 
@@ -61,6 +64,12 @@ def without_indent(line: str, columns: int) -> str:
         else:
             return line[index:]
     return " " * max(0, column - columns)
+
+
+def _closes(line: str, fence: str) -> bool:
+    """Whether the line ends what `fence` has opened, its indent aside."""
+    text = line.strip()
+    return text.startswith(fence) and not text.strip(fence[0])
 
 
 class MarkdownSplitter:
@@ -160,7 +169,7 @@ class MarkdownSplitter:
             case _:
                 self._begin(line)
         if not ends and self._mode != "fence":
-            self._close(continues=True)
+            self._close(join=" " if line.endswith(" ") else "")
             self._mode = "tail"
 
     def _take_rest_of_line(self, line: str, ends: bool) -> None:
@@ -172,7 +181,7 @@ class MarkdownSplitter:
         self._continues = True
         self._add(line)
         if not ends:
-            self._close(continues=True)
+            self._close(join=" " if line.endswith(" ") else "")
             self._mode = "tail"
 
     def _begin(self, line: str) -> None:
@@ -200,6 +209,8 @@ class MarkdownSplitter:
             return
         self._start("paragraph")
         self._add(line)
+        if _QUOTE.match(line):
+            self._look_at_quote(line)
 
     def _take_in_paragraph(self, line: str) -> None:
         if not line.strip():
@@ -212,6 +223,7 @@ class MarkdownSplitter:
             _HEADING.match(line)
             or self._interrupts(line)
             or self._changes_quote(line)
+            or (self._mode == "table" and indent_of(line) >= 4)
         ):
             self._close()
             self._begin(line)
@@ -241,10 +253,12 @@ class MarkdownSplitter:
             self._add(line)
         else:
             if self._size >= PARAGRAPH_SPLIT:
-                self._close(continues=True)
+                self._close(join=" ")
                 self._start("paragraph")
                 self._continues = True
             self._add(line)
+            if _QUOTE.match(line):
+                self._look_at_quote(line)
 
     def _ends_paragraph(self, line: str) -> bool:
         """An underline that makes it a heading, or a rule behind it: both are whole then."""
@@ -261,15 +275,23 @@ class MarkdownSplitter:
         """A quote begins here, or one that holds no open paragraph ends."""
         if _QUOTE.match(line):
             return not self._quote
-        return self._quote and _EMPTY_QUOTE.match(self._lines[-1]) is not None
+        return self._quote and not self._lazy
+
+    def _look_at_quote(self, line: str) -> None:
+        """What a line of a quote leaves open in it: a fence, or a paragraph."""
+        text = _QUOTED.sub("", line)
+        if not self._inner_fence:
+            self._look_at(text, indent_of(text) >= 4 and not self._lazy)
+        elif _closes(text, self._inner_fence):
+            self._inner_fence = ""
 
     def _interrupts(self, line: str) -> bool:
         """Whether a list begins here that may interrupt a paragraph (CommonMark 5.3)."""
         marker = _MARKER.match(line)
         if not marker or len(marker[1]) > 3:
             return False
-        if self._quote:
-            return True  # outside the quote, so it interrupts no paragraph there
+        if self._quote or self._mode == "table":
+            return True  # there is no paragraph for it to go on in
         if marker.end() >= len(line.rstrip()):
             return False
         if self._mode == "paragraph" and _RULE.match(line):
@@ -310,17 +332,11 @@ class MarkdownSplitter:
         cut_off = False
         if self._inner_fence:
             if not line.strip() or indent >= self._content:
-                text = line.strip()
-                if (
-                    text
-                    and text[0] == self._inner_fence[0]
-                    and len(text) >= len(self._inner_fence)
-                    and not text.strip(text[0])
-                ):
+                if _closes(line, self._inner_fence):
                     self._inner_fence = ""
                     self._lazy = False
                 self._add(line)
-                self._blank = not text
+                self._blank = not line.strip()
                 return
             cut_off = True
         if not line.strip():
@@ -344,9 +360,9 @@ class MarkdownSplitter:
         top = indent - self._dedent
         marker = _MARKER.match(line)
         text = line[self._dedent :]
-        if top < 0:
-            self._end_list(line, blank)
-        elif top < 4 and any(rule.match(text) for rule in (_RULE, _HEADING, _FENCE, _QUOTE)):
+        if top < 0 or (
+            top < 4 and any(rule.match(text) for rule in (_RULE, _HEADING, _FENCE, _QUOTE))
+        ):
             self._end_list(line, blank)
         elif marker and top < 4:
             self._take_marker(line, marker, blank)
@@ -424,13 +440,7 @@ class MarkdownSplitter:
         open_part.touch()
 
     def _closes_fence(self, line: str) -> bool:
-        text = line.strip()
-        return (
-            len(text) >= len(self._fence)
-            and text.startswith(self._fence)
-            and not text.strip(self._fence[0])
-            and indent_of(line) < 4
-        )
+        return _closes(line, self._fence) and indent_of(line) < 4
 
     def _close_code(self) -> None:
         code, part = self._code, self._open
@@ -456,6 +466,8 @@ class MarkdownSplitter:
         self._size = 0
         self._dedent = 0
         self._continues = False
+        self._lazy = False
+        self._inner_fence = ""
         self._table_head = None
         self._table_shape = None
 
@@ -467,8 +479,8 @@ class MarkdownSplitter:
         gap, self._gap = self._gap, 0
         return gap if len(self.parts) > (self._open is not None) else 0
 
-    def _close(self, *, continues: bool = False) -> None:
-        """The open block is final. continues: the next part flows on from its last line."""
+    def _close(self, *, join: str | None = None) -> None:
+        """The open block is final. join: its last line goes on in the next part, after this."""
         if self._mode in ("none", "tail", "fence"):
             self._mode = "none"
             return
@@ -480,7 +492,7 @@ class MarkdownSplitter:
                 self._lines.pop()
                 trailing = 1
         part = self._make(self._lines)
-        part.flows_on = continues
+        part.join = join
         part.gap = self._take_gap()
         self._drop_open()
         self.parts.append(part)
