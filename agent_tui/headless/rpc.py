@@ -5,10 +5,8 @@ stdin, answers and events as lines on stdout. EOF means quit. Nothing else is wr
 import asyncio
 import json
 import logging
-import os
 import signal
 import sys
-from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -17,7 +15,7 @@ from agent_tui.agent.message_queue import QueueError
 from agent_tui.agent.messages import CustomMessage, UserMessage, text_content
 from agent_tui.conversation.conversation import AnyEvent, Conversation, is_command
 from agent_tui.headless.exit_codes import DONE, SIGNALLED
-from agent_tui.text import wire_text
+from agent_tui.headless.lines import LineReader, LineWriter
 
 log = logging.getLogger(__name__)
 
@@ -27,49 +25,6 @@ MAX_LINE = 64 * 1024 * 1024
 
 class RpcError(Exception):
     """A command that cannot be carried out; str() goes into the answer."""
-
-
-class LineWriter:
-    """Ordered, non-blocking writes of lines to a file descriptor.
-
-    A reader that is slow or gone must not stop the event loop: lines wait in memory and a
-    thread writes them. flush() waits until all are written.
-    """
-
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-        self._lines: deque[bytes] = deque()
-        self._task: asyncio.Task[None] | None = None
-        self.closed = asyncio.Event()
-
-    def write(self, value: dict[str, Any]) -> None:
-        if self.closed.is_set():
-            return
-        text = json.dumps(value, ensure_ascii=False)
-        self._lines.append(wire_text(text).encode("utf-8") + b"\n")
-        if self._task is None:
-            self._task = asyncio.create_task(self._drain())
-
-    async def _drain(self) -> None:
-        try:
-            while self._lines:
-                batch = b"".join(self._lines)
-                self._lines.clear()
-                await asyncio.to_thread(self._write_all, batch)
-        except OSError:
-            self._lines.clear()
-            self.closed.set()
-        finally:
-            self._task = None
-
-    def _write_all(self, data: bytes) -> None:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(self._fd, view) :]
-
-    async def flush(self) -> None:
-        while self._task is not None:
-            await asyncio.wait([self._task])
 
 
 class RpcFace:
@@ -255,8 +210,7 @@ async def run_rpc(conversation: Conversation) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stop, number)
-    reader = asyncio.StreamReader(limit=MAX_LINE)
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    reader = LineReader(sys.stdin.fileno(), MAX_LINE)
     waits = [asyncio.create_task(e.wait()) for e in (face.quit, writer.closed, stopped)]
     commands = asyncio.create_task(_serve(reader, face))
     try:
@@ -269,17 +223,11 @@ async def run_rpc(conversation: Conversation) -> int:
     return SIGNALLED + caught[0] if caught else DONE
 
 
-async def _serve(reader: asyncio.StreamReader, face: RpcFace) -> None:
-    while not face.quit.is_set():
-        try:
-            raw = await reader.readuntil(b"\n")
-        except asyncio.IncompleteReadError as end:
-            raw = end.partial
-            if not raw:
-                return
-        except asyncio.LimitOverrunError:
+async def _serve(reader: LineReader, face: RpcFace) -> None:
+    async for raw in reader.lines():
+        if raw is None:
             face.refuse_line(f"a command may be {MAX_LINE} bytes long at most")
-            return
-        line = raw.decode("utf-8", errors="replace").strip()
-        if line:
+        elif line := raw.decode("utf-8", errors="replace").strip():
             await face.handle(line)
+        if face.quit.is_set():
+            return

@@ -1,0 +1,153 @@
+"""Lines in and out of file descriptors, each in a thread of its own.
+
+A descriptor may be a pipe, a file, a terminal or /dev/null: the event loop can wait for some
+of them only, and a reader of ours that is slow or gone must not stop it. Both threads are
+daemons: a blocked read or write does not keep the process from ending.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import threading
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import Any
+
+from agent_tui.text import wire_text
+
+log = logging.getLogger(__name__)
+
+READ_BYTES = 65_536
+LINES_AHEAD = 16
+"""So many lines are read before the first of them is asked for."""
+
+FLUSH_S = 2.0
+"""So long (seconds) the end waits for a reader that does not take its lines."""
+
+_END = b"\n"
+"""After the last line; no line holds a newline."""
+
+
+class LineReader:
+    """The lines of a descriptor, without their newline. Make it in a running event loop.
+
+    limit: bytes of a line; a longer one is given as None, and the rest of it is skipped.
+    """
+
+    def __init__(self, fd: int, limit: int) -> None:
+        self._fd = fd
+        self._limit = limit
+        self._loop = asyncio.get_running_loop()
+        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._room = threading.Semaphore(LINES_AHEAD)
+        threading.Thread(target=self._read, name="read lines", daemon=True).start()
+
+    async def lines(self) -> AsyncIterator[bytes | None]:
+        """Ends at the end of the file; a last line without a newline counts."""
+        while (line := await self._lines.get()) != _END:
+            self._room.release()
+            yield line
+
+    def _read(self) -> None:
+        parts: list[bytes] = []
+        size = 0
+        with suppress(RuntimeError):  # the event loop ended first
+            while chunk := self._read_some():
+                *whole, rest = chunk.split(b"\n")
+                for piece in whole:
+                    size += len(piece)
+                    self._give(b"".join((*parts, piece)) if size <= self._limit else None)
+                    parts, size = [], 0
+                size += len(rest)
+                if size <= self._limit:
+                    parts.append(rest)
+                else:
+                    parts = []
+            if size:
+                self._give(b"".join(parts) if size <= self._limit else None)
+            self._give(_END)
+
+    def _read_some(self) -> bytes:
+        try:
+            return os.read(self._fd, READ_BYTES)
+        except OSError as error:
+            log.warning("the input cannot be read any more: %s", error)
+            return b""
+
+    def _give(self, line: bytes | None) -> None:
+        self._room.acquire()
+        self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
+
+
+class LineWriter:
+    """JSON objects as lines on a descriptor, in order; write() never blocks.
+
+    What cannot be written yet waits in memory. `closed` is set when nobody reads any more.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._loop = asyncio.get_running_loop()
+        self._lines: deque[bytes] = deque()
+        self._batches: SimpleQueue[bytes | asyncio.Future[None]] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._broken = False
+        self.closed = asyncio.Event()
+
+    def write(self, value: dict[str, Any]) -> None:
+        """Values that JSON does not know are written as their text."""
+        if self._broken:
+            return
+        if not self._lines:
+            # What one turn of the event loop has to say goes out in one piece.
+            self._loop.call_soon(self._hand_over)
+        text = json.dumps(value, ensure_ascii=False, default=str)
+        self._lines.append(wire_text(text).encode("utf-8") + b"\n")
+
+    async def flush(self, patience: float = FLUSH_S) -> bool:
+        """Until all is written; False when the reader did not take it in `patience` seconds."""
+        self._hand_over()
+        if self._thread is None or self._broken:
+            return not self._broken
+        written: asyncio.Future[None] = self._loop.create_future()
+        self._batches.put(written)
+        done, _ = await asyncio.wait((written,), timeout=patience)
+        return bool(done) and not self._broken
+
+    def _hand_over(self) -> None:
+        if not self._lines:
+            return
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._write, name="write lines", daemon=True)
+            self._thread.start()
+        self._batches.put(b"".join(self._lines))
+        self._lines.clear()
+
+    # --- in the thread ------------------------------------------------------------
+
+    def _write(self) -> None:
+        with suppress(RuntimeError):  # the event loop ended first
+            while True:
+                batch = self._batches.get()
+                if not isinstance(batch, bytes):
+                    self._loop.call_soon_threadsafe(_settle, batch)
+                elif not self._broken:
+                    self._write_all(batch)
+
+    def _write_all(self, data: bytes) -> None:
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(self._fd, view) :]
+        except OSError as error:
+            log.info("nobody reads what is written: %s", error)
+            self._broken = True
+            self._loop.call_soon_threadsafe(self.closed.set)
+
+
+def _settle(written: "asyncio.Future[None]") -> None:
+    if not written.done():
+        written.set_result(None)
