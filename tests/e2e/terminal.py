@@ -27,7 +27,7 @@ SLOW = 4.0 if os.environ.get("CI") else 2.0
 """How much slower than a person's machine a test's machine may be."""
 
 ESC, ENTER, TAB, CTRL_C, CTRL_D, CTRL_J = b"\x1b", b"\r", b"\t", b"\x03", b"\x04", b"\n"
-CTRL_O, CTRL_T, CTRL_Z = b"\x0f", b"\x14", b"\x1a"
+CTRL_B, CTRL_O, CTRL_T, CTRL_Z = b"\x02", b"\x0f", b"\x14", b"\x1a"
 F1, F2, F4 = b"\x1bOP", b"\x1bOQ", b"\x1bOS"
 UP, DOWN, PAGE_UP, CTRL_END = b"\x1b[A", b"\x1b[B", b"\x1b[5~", b"\x1b[1;5F"
 
@@ -139,7 +139,14 @@ class Terminal:
     def say(self, text: str) -> None:
         """Type a message; when it stands in the composer, send it."""
         self.write(text)
+        self.enter()
+
+    def enter(self) -> None:
+        """Enter, and wait until the composer has let go of its text: what follows at once could
+        not be told from the lines of a paste."""
         self.send(ENTER)
+        with self._news:
+            self._news.wait_for(lambda: self._ended or not self._draft().strip(), 10 * SLOW)
 
     def write(self, text: str) -> None:
         """Type into the composer and wait until it stands there."""
@@ -153,11 +160,11 @@ class Terminal:
             return self._draft()
 
     def _draft(self) -> str:
-        lines = [line.split("│")[0].rstrip() for line in self._screen.display]
+        lines = _left(self._screen.display)
         starts = [at for at, line in enumerate(lines) if line.startswith((" ❯", " >"))]
         if not starts:
             return ""
-        rest = lines[starts[-1] : -2]
+        rest = [line for line in lines[starts[-1] : -1] if not line.startswith(("─", "-"))]
         return "\n".join([rest[0][3:], *(line[3:] for line in rest[1:])])
 
     def resize(self, cols: int, rows: int) -> None:
@@ -188,6 +195,11 @@ class Terminal:
     def lines(self) -> list[str]:
         return self.screen().split("\n")
 
+    def panel(self) -> str:
+        """The side panel's lines."""
+        lines = self.lines()
+        return "\n".join(line[lines[0].find("│") + 1 :] for line in lines)
+
     def status(self) -> str:
         """The first word of the last line: ready, streaming, tools, stopping, waiting."""
         words = self.lines()[-1].split()
@@ -199,7 +211,8 @@ class Terminal:
     def wait_for(
         self, wanted: "str | re.Pattern[str] | Callable[[str], Any]", timeout: float = 10.0
     ) -> str:
-        """Until the screen holds the text, matches, or satisfies the predicate; gives it.
+        """Until the screen holds the text (as it stands, or wrapped in the left column),
+        matches the pattern, or satisfies the predicate; gives the screen.
 
         timeout: seconds; times SLOW, since what waits here never waits for the clock.
         Raises AssertionError with the screen when it does not come, or the program has ended.
@@ -326,7 +339,7 @@ class Terminal:
 
 def _test(wanted: "str | re.Pattern[str] | Callable[[str], Any]") -> Callable[[str], Any]:
     if isinstance(wanted, str):
-        return lambda shown: wanted in shown
+        return lambda shown: wanted in shown or wanted in flow(shown)
     if isinstance(wanted, re.Pattern):
         return wanted.search
     return wanted
@@ -379,4 +392,16 @@ def wait_until(condition: Callable[[], Any], seconds: float = 10.0, what: str = 
 
 def all_words(parts: Sequence[str]) -> Callable[[str], bool]:
     """A predicate: the screen holds each of these."""
-    return lambda shown: all(part in shown for part in parts)
+    return lambda shown: all(part in shown or part in flow(shown) for part in parts)
+
+
+def flow(shown: str) -> str:
+    """The words of the left column in one line: without the panel, scroll bar and wraps."""
+    lines = _left(shown.split("\n"))
+    return " ".join(" ".join(line.rstrip(" ▁▂▃▄▅▆▇█") for line in lines).split())
+
+
+def _left(lines: Sequence[str]) -> list[str]:
+    """Each line up to the panel or the drawer, where it reaches so far down."""
+    at = lines[0].find("│")
+    return [(line[:at] if 0 <= at == line.find("│", at) else line).rstrip() for line in lines]

@@ -13,7 +13,6 @@ from tests.e2e.servers import OfflineProcess, result_text, texts_of
 from tests.e2e.terminal import (
     CTRL_END,
     CTRL_T,
-    ENTER,
     ESC,
     SLOW,
     TAB,
@@ -165,8 +164,7 @@ def test_steering_goes_into_the_run_and_a_follow_up_after_it(
     terminal.wait_ready()
     terminal.say("look at the note")
     terminal.wait_status("streaming")
-    terminal.write("but in French")
-    terminal.send(ENTER)
+    terminal.say("but in French")
     terminal.wait_for("↳")
     terminal.write("and then a summary")
     terminal.send(TAB)
@@ -196,7 +194,7 @@ def test_tools_that_run_together_show_in_the_panel(
     terminal.say("three at once")
     terminal.wait_for("All three are done.")
     terminal.wait_ready()
-    panel = "\n".join(line.partition("│")[2] for line in terminal.lines())
+    panel = terminal.panel()
     for name in ("list", "glob", "grep"):
         assert re.search(rf"✓ {name}\b.*\d s", panel), panel
     result = server.requests("three at once")[-1]
@@ -215,8 +213,7 @@ def stop(terminal: Terminal) -> float:
 
 def assert_next_prompt_works(terminal: Terminal, server: OfflineProcess, place: str) -> None:
     terminal.wait_ready()
-    terminal.write(f"next after {place}")
-    terminal.send(ENTER)
+    terminal.say(f"next after {place}")
     found = server.wait_requests(1, f"next after {place}")[-1]
     assert (found.status, found.rule, found.error) == (200, None, None)
     terminal.wait_for("I am still here.")
