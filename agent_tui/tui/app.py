@@ -6,23 +6,24 @@ every key is in keys.py. The starter makes the conversation after the first pain
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from textual import events, on
-from textual.app import App, ComposeResult, SystemCommand
+from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 from textual.message import Message
-from textual.screen import Screen
 
 from agent_tui.tui import messages as m
+from agent_tui.tui.actions import ScreenActions
 from agent_tui.tui.asking import ScreenAsker
 from agent_tui.tui.completion import CompletionList
 from agent_tui.tui.composer import Composer, ErrandChanged
 from agent_tui.tui.crash import CalmCrash
 from agent_tui.tui.desk import Desk, Level
 from agent_tui.tui.dialog_area import DialogArea
+from agent_tui.tui.external_editor import EditorError, visit_editor
 from agent_tui.tui.glyphs import ASCII, choose
 from agent_tui.tui.header_line import HeaderLine
 from agent_tui.tui.interrupts import FORCE_WITHIN_S, QUIT_WITHIN_S, Interrupts
@@ -39,7 +40,6 @@ from agent_tui.tui.queue_view import QueueView
 from agent_tui.tui.retry_line import RetryLine
 from agent_tui.tui.router import Router
 from agent_tui.tui.run import run_app
-from agent_tui.tui.screens.help import HelpScreen
 from agent_tui.tui.status_line import StatusLine
 from agent_tui.tui.terminal_restore import ExitLadder
 from agent_tui.tui.themes import DEFAULTS, THEMES, no_color, pick_theme
@@ -51,11 +51,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AgentTuiApp", "run_app"]
 
-WIDE = 100
-"""Columns from which the side panel stands beside the transcript."""
 
-
-class AgentTuiApp(CalmCrash, App[int], inherit_bindings=False):
+class AgentTuiApp(CalmCrash, ScreenActions, inherit_bindings=False):
     """See module docstring. settings: theme, show_panel, show_thinking and keys are read here.
 
     first_prompt is sent as soon as there is a conversation; banner is shown before it.
@@ -65,7 +62,7 @@ class AgentTuiApp(CalmCrash, App[int], inherit_bindings=False):
     TITLE = "agent-tui"
     AUTO_FOCUS = "Composer"
     BINDINGS = bindings("screen")  # pyright: ignore[reportAssignmentType]
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (ScreenActions.WIDE, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (10, "-short"), (18, "-tall")]  # noqa: RUF012
 
     def __init__(
@@ -88,8 +85,7 @@ class AgentTuiApp(CalmCrash, App[int], inherit_bindings=False):
         self.asker = ScreenAsker(self)
         self.interrupts = Interrupts(clock)
         self.leaving = Leaving(self, ladder)
-        self._panel_open = bool(getattr(settings, "show_panel", True))
-        self._drawer_open = False
+        self.panel_open = bool(getattr(settings, "show_panel", True))
         self._laid_out = False
         self.opener = Opener(self, starter, banner)
         self.router = Router(self)
@@ -157,6 +153,9 @@ class AgentTuiApp(CalmCrash, App[int], inherit_bindings=False):
         self.show_queue()
         self.view.status()
         self.app_resume_signal.subscribe(self, self._back_from_suspension)
+        if self.key_table.unknown:
+            names = ", ".join(self.key_table.unknown)
+            self.notice("warning", f"There is no key to change by the name of {names}: see F1.")
         # The screen is painted first; imports, servers and keys come after.
         self.call_after_refresh(self.opener.open)
 
@@ -171,11 +170,7 @@ class AgentTuiApp(CalmCrash, App[int], inherit_bindings=False):
     def _fit(self, size: Size) -> None:
         """What the style sheet cannot say: the queue's lines, and whether the panel is there."""
         self.queue_view.max_lines = 6 if size.height >= 20 else 2 if size.height >= 10 else 1
-        self._place_panel(size.width)
-
-    def _place_panel(self, width: int | None = None) -> None:
-        wide = (width or self.size.width) >= WIDE
-        self.panel.display = self._panel_open if wide else self._drawer_open
+        self.place_panel(size.width)
 
     # --- events -------------------------------------------------------------------------------
 
@@ -246,9 +241,9 @@ class AgentTuiApp(CalmCrash, App[int], inherit_bindings=False):
 
     @on(m.StopRequested)
     def _stop(self) -> None:
-        if not self.desk.stop() and self._drawer_open:
-            self._drawer_open = False
-            self._place_panel()
+        if not self.desk.stop() and self.drawer_open:
+            self.drawer_open = False
+            self.place_panel()
 
     @on(m.InterruptRequested)
     def _interrupt(self) -> None:
@@ -261,6 +256,24 @@ class AgentTuiApp(CalmCrash, App[int], inherit_bindings=False):
     @on(m.RecallRequested)
     def _recall(self) -> None:
         self.desk.recall()
+
+    @on(m.EditorRequested)
+    def _edit_draft(self) -> None:
+        self.run_worker(self._visit_editor(self.composer.draft, keep=True), exit_on_error=False)
+
+    @on(m.ReadAll)
+    def _read_all(self, message: m.ReadAll) -> None:
+        self.run_worker(self._visit_editor(message.text, keep=False), exit_on_error=False)
+
+    async def _visit_editor(self, text: str, *, keep: bool) -> None:
+        """keep: what was saved becomes the draft."""
+        try:
+            saved = await visit_editor(self, text)
+        except EditorError as error:
+            self.notice("warning", str(error))
+        else:
+            if keep:
+                self.composer.load(saved)
 
     @on(m.QueueAction)
     def _queue_action(self, message: m.QueueAction) -> None:
@@ -297,7 +310,9 @@ class AgentTuiApp(CalmCrash, App[int], inherit_bindings=False):
     @on(Transcript.NewLines)
     def _new_lines(self, message: Transcript.NewLines) -> None:
         end = self.key_table.first("end")
-        self.composer_rule.note = f"{count(message.count, 'new line')} below  {end}" if message.count else ""
+        self.composer_rule.note = (
+            f"{count(message.count, 'new line')} below  {end}" if message.count else ""
+        )
 
     # --- keys (keys.py, "screen") -----------------------------------------------------------------
 
@@ -341,57 +356,6 @@ class AgentTuiApp(CalmCrash, App[int], inherit_bindings=False):
     def action_copy_selection(self) -> None:
         if selected := self._selected_text():
             self._copy(selected)
-
-    def action_focus_queue(self) -> None:
-        if self.queue_view.has_focus or not self.queue_view.entries:
-            self.composer.focus()
-        else:
-            self.queue_view.focus()
-
-    def action_focus_dialog(self) -> None:
-        dialog = self.dialogs.current
-        if dialog is None or dialog.has_focus:
-            self.composer.focus()
-        else:
-            dialog.take_focus()
-
-    def action_toggle_panel(self) -> None:
-        if self.size.width >= WIDE:
-            self._panel_open = not self._panel_open
-        else:
-            self._drawer_open = not self._drawer_open
-        self._place_panel()
-
-    def action_next_panel(self) -> None:
-        self.panel.choose_next()
-
-    def action_toggle_tools(self) -> None:
-        self.transcript.toggle_tools()
-
-    def action_toggle_thinking(self) -> None:
-        self.transcript.toggle_thinking()
-
-    def action_page_up(self) -> None:
-        self.transcript.scroll_page_up(animate=False)
-
-    def action_page_down(self) -> None:
-        self.transcript.scroll_page_down(animate=False)
-
-    def action_scroll_top(self) -> None:
-        self.transcript.scroll_home(animate=False)
-
-    def action_scroll_bottom(self) -> None:
-        self.transcript.scroll_to_end()
-
-    def action_help(self) -> None:
-        self.push_screen(HelpScreen(self.key_table, self.composer.commands()))
-
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """The palette (Ctrl+P)."""
-        yield SystemCommand("Help", "Every key and command", self.action_help)
-        yield SystemCommand("Side panel", "Show or hide it", self.action_toggle_panel)
-        yield SystemCommand("Theme", "Choose the colours", self.action_change_theme)
-        yield SystemCommand("Quit", "End agent-tui", lambda: self.leaving.begin(0))
 
     def on_key(self, event: events.Key) -> None:
         """What is typed where nothing takes it belongs to the composer."""

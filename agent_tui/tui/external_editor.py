@@ -1,5 +1,6 @@
 """Write a text in the user's editor. The screen is away meanwhile, the agent works on."""
 
+import asyncio
 import os
 import shlex
 import shutil
@@ -7,6 +8,8 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+
+from textual.app import App, SuspendNotSupported
 
 
 class EditorError(Exception):
@@ -53,3 +56,18 @@ def edit_text(text: str, command: list[str]) -> str:
             raise EditorError(f"What {command[0]} saved cannot be read: {error}") from error
     finally:
         path.unlink(missing_ok=True)
+
+
+async def visit_editor(app: App[int], text: str) -> str:
+    """Leave the screen for the editor, come back with what was saved. Raises EditorError.
+
+    The event loop goes on, so a run that is under way is not held up.
+    """
+    command = editor_command()
+    try:
+        # Nothing may be drawn while the editor has the terminal: Textual 8.2 would wait for
+        # ever on its writer, which is stopped meanwhile.
+        with app.batch_update(), app.suspend():
+            return await asyncio.to_thread(edit_text, text, command)
+    except SuspendNotSupported:
+        raise EditorError("The screen cannot be left here for an editor.") from None

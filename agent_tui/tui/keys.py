@@ -117,9 +117,7 @@ def bindings(where: Where) -> list[Binding]:
     Not for the composer, which runs its keys itself, in the order they were typed.
     """
     return [
-        Binding(k.keys, k.action, k.help, show=False, id=k.id)
-        for k in KEYS
-        if k.where == where
+        Binding(k.keys, k.action, k.help, show=False, id=k.id) for k in KEYS if k.where == where
     ]
 
 

@@ -29,7 +29,7 @@ class Leaving:
         """On the event loop. A second call forces the end where there is a ladder."""
         if self.code is not None:
             if self._ladder is not None:
-                self._ladder.force(self.code or code)
+                self._ladder.force(self.code or 130)
             return
         self.code = code
         if self._ladder is not None:

@@ -361,9 +361,7 @@ class Presenter:
                     event.tool_call_id, event.is_error, event.duration_ms, was_stopped(event.result)
                 )
             case "permission_request":
-                self.tools.asks(
-                    event.tool_call_id, event.tool_name, event.arguments, event.caller
-                )
+                self.tools.asks(event.tool_call_id, event.tool_name, event.arguments, event.caller)
             case "permission_resolved":
                 self.tools.answered(event.tool_call_id)
             case "agent_end":

@@ -74,7 +74,7 @@ def pick_theme(wanted: str, environ: Mapping[str, str] | None = None) -> str:
     environ = os.environ if environ is None else environ
     if no_color(environ) or environ.get("TERM") == "dumb":
         return "ansi"
-    if any(theme.name == wanted for theme in THEMES):
+    if wanted in BUILTIN_THEMES or any(theme.name == wanted for theme in THEMES):
         return wanted
     background = environ.get("COLORFGBG", "").rpartition(";")[2]
     return "light" if background in ("7", "15") else "dark"

@@ -26,7 +26,8 @@ from agent_tui.conversation.events import (
 from agent_tui.conversation.results import CommandInfo, CommandResult
 from tests.tui.conftest import Drive, Driven
 
-EVIL = "[/x] [/] [bold red]b[/bold red] [@click=app.bell]c[/] \x1b]2;PWNED\x07\x1b[31m\x9b31m\u202e\u200b"
+MARKUP = "[/x] [/] [bold red]b[/bold red] [@click=app.bell]c[/] "
+EVIL = MARKUP + "\x1b]2;PWNED\x07\x1b[31m\x9b31m\u202e\u200b"
 RAW = ("\x1b", "\x07", "\x9b", "\u202e", "\u200b")
 
 

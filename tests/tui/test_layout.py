@@ -40,7 +40,7 @@ async def test_composer_and_status_are_always_in_sight(drive: Drive, size: tuple
         await d.type("here")
         await d.shows("here")
         region = d.app.composer.region
-        assert 0 <= region.y and region.bottom <= size[1] and region.right <= size[0]
+        assert region.y >= 0 and region.bottom <= size[1] and region.right <= size[0]
         assert d.screen.splitlines()[-1].startswith(" tools")
         assert "wants to run" in d.screen
 

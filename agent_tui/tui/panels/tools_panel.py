@@ -35,11 +35,11 @@ class ToolsPanel(ScrollView, can_focus=False):
         self._state = ToolsState()
         self._now = 0.0
         self._rows: list[tuple[ToolRow | None, bool]] = []
+        self._following = True
 
     def show(self, state: ToolsState, now: float) -> None:
         """now: the clock of row.started."""
         self._state, self._now = state, now
-        at_end = self.scroll_offset.y >= self.max_scroll_y
         rows: list[tuple[ToolRow | None, bool]] = [(None, False)] if state.dropped else []
         for row in state.ordered():
             rows.append((row, False))
@@ -47,12 +47,24 @@ class ToolsPanel(ScrollView, can_focus=False):
                 rows.append((row, True))
         self._rows = rows
         self.virtual_size = Size(self.size.width, len(rows))
-        if at_end:
-            self.scroll_end(animate=False, immediate=True)
+        self._keep_to_end()
         self.refresh()
+
+    def _keep_to_end(self) -> None:
+        if self._following:
+            self.call_after_refresh(self._go_to_end)
+
+    def _go_to_end(self) -> None:
+        self.scroll_to(y=self.max_scroll_y, animate=False, immediate=True)
+        self._following = True
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._following = round(new_value) >= self.max_scroll_y
 
     def on_resize(self) -> None:
         self.virtual_size = Size(self.size.width, len(self._rows))
+        self._keep_to_end()
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width

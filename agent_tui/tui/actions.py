@@ -1,0 +1,91 @@
+"""What the keys that act anywhere do (keys.py, "screen"), and the palette."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from textual.app import App, SystemCommand
+from textual.screen import Screen
+
+from agent_tui.tui.composer import Composer
+from agent_tui.tui.dialog_area import DialogArea
+from agent_tui.tui.keys import KeyTable
+from agent_tui.tui.leaving import Leaving
+from agent_tui.tui.panels.side_panel import SidePanel
+from agent_tui.tui.queue_view import QueueView
+from agent_tui.tui.screens.help import HelpScreen
+from agent_tui.tui.transcript import Transcript
+
+
+class ScreenActions(App[int], inherit_bindings=False):
+    """Base of AgentTuiApp: the Textual actions that touch only one part of the screen."""
+
+    WIDE = 100
+    """Columns from which the side panel stands beside the transcript."""
+
+    transcript: Transcript
+    composer: Composer
+    queue_view: QueueView
+    dialogs: DialogArea
+    panel: SidePanel
+    key_table: KeyTable
+    leaving: Leaving
+    panel_open: bool
+    """Whether the panel is wanted where it stands beside the transcript."""
+    drawer_open = False
+    """Whether it is wanted where it is a drawer."""
+
+    def place_panel(self, width: int | None = None) -> None:
+        """Show the panel or not; width: the screen's, when it is about to change."""
+        wide = (width or self.size.width) >= self.WIDE
+        self.panel.display = self.panel_open if wide else self.drawer_open
+
+    def action_focus_queue(self) -> None:
+        if self.queue_view.has_focus or not self.queue_view.entries:
+            self.composer.focus()
+        else:
+            self.queue_view.focus()
+
+    def action_focus_dialog(self) -> None:
+        dialog = self.dialogs.current
+        if dialog is None or dialog.has_focus:
+            self.composer.focus()
+        else:
+            dialog.take_focus()
+
+    def action_toggle_panel(self) -> None:
+        if self.size.width >= self.WIDE:
+            self.panel_open = not self.panel_open
+        else:
+            self.drawer_open = not self.drawer_open
+        self.place_panel()
+
+    def action_next_panel(self) -> None:
+        self.panel.choose_next()
+
+    def action_toggle_tools(self) -> None:
+        self.transcript.toggle_tools()
+
+    def action_toggle_thinking(self) -> None:
+        self.transcript.toggle_thinking()
+
+    def action_page_up(self) -> None:
+        self.transcript.scroll_page_up(animate=False)
+
+    def action_page_down(self) -> None:
+        self.transcript.scroll_page_down(animate=False)
+
+    def action_scroll_top(self) -> None:
+        self.transcript.scroll_home(animate=False)
+
+    def action_scroll_bottom(self) -> None:
+        self.transcript.scroll_to_end()
+
+    def action_help(self) -> None:
+        self.push_screen(HelpScreen(self.key_table, self.composer.commands()))
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """The palette (Ctrl+P)."""
+        yield SystemCommand("Help", "Every key and command", self.action_help)
+        yield SystemCommand("Side panel", "Show or hide it", self.action_toggle_panel)
+        yield SystemCommand("Theme", "Choose the colours", self.action_change_theme)
+        yield SystemCommand("Quit", "End agent-tui", lambda: self.leaving.begin(0))

@@ -1,0 +1,73 @@
+"""Fault B15: keys are distinct, shown, and can be changed."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from agent_tui.tui.keys import KEYS, KeyTable, key_name
+from tests.tui.conftest import Drive
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [("enter", "Enter"), ("ctrl+j", "Ctrl+J"), ("alt+up", "Alt+Up"), ("f2", "F2"), ("d", "d"),
+     ("escape", "Esc"), ("shift+enter", "Shift+Enter"), ("K", "K")],
+)  # fmt: skip
+def test_keys_are_named_as_people_write_them(key: str, name: str):
+    assert key_name(key) == name
+
+
+@pytest.mark.parametrize("places", [("composer", "screen"), ("queue",)])
+def test_no_key_means_two_things_in_one_place(places: tuple[str, ...]):
+    used = [key for k in KEYS if k.where in places for key in KeyTable().keys_of(k)]
+    assert sorted(used) == sorted(set(used))
+
+
+def test_steer_follow_up_and_stop_are_three_keys_and_shown_while_running():
+    hints = {word: key for key, word in KeyTable().hints("running")}
+    assert {"steer", "follow-up", "stop"} <= hints.keys()
+    assert len({hints["steer"], hints["follow-up"], hints["stop"]}) == 3
+
+
+def test_hints_and_help_follow_a_change_and_unknown_names_are_told():
+    table = KeyTable({"follow_up": "ctrl+f", "no_such": "x"})
+    assert ("Ctrl+F", "follow-up") in table.hints("running")
+    assert ("Ctrl+F", "While it runs: queue a follow-up. Else: complete") in table.help_rows(
+        "composer"
+    )
+    assert table.unknown == ["no_such"]
+    assert "tab" not in table.actions() or table.actions()["tab"] != "follow_up"
+
+
+async def test_a_changed_key_acts_and_the_old_one_no_longer_does(drive: Drive):
+    keys = {"follow_up": "ctrl+f", "panel": "f9"}
+    async with drive(settings=SimpleNamespace(theme="dark", keys=keys)) as d:
+        d.conv.set_status("tools")
+        await d.type("later")
+        await d.press("tab")
+        assert d.conv.called("follow_up") == []
+        d.app.composer.focus()
+        await d.press("ctrl+f")
+        assert d.conv.called("follow_up") == [("later",)]
+        await d.press("f2")
+        assert d.app.panel.display
+        await d.press("f9")
+        assert not d.app.panel.display
+
+
+async def test_an_unknown_key_name_in_the_settings_is_said(drive: Drive):
+    async with drive(settings=SimpleNamespace(theme="dark", keys={"sned": "f9"})) as d:
+        await d.shows("sned")
+
+
+async def test_f1_shows_every_key_and_command(drive: Drive):
+    async with drive(size=(120, 100)) as d:
+        await d.press("f1")
+        await d.shows("Commands")
+        for key in KEYS:
+            if key.where != "dialog":
+                assert key.help in d.screen, key.id
+        assert "/model [NAME]" in d.screen
+        await d.press("escape")
+        await d.type("typing goes on")
+        assert d.draft == "typing goes on"

@@ -1,0 +1,71 @@
+import pytest
+
+from agent_tui.agent.events import MessageStartEvent, MessageUpdateEvent, TextDeltaEvent
+from agent_tui.agent.messages import AssistantMessage
+from agent_tui.conversation.events import SettingChangedEvent, UsageChangedEvent
+from agent_tui.tui.status_line import money
+from tests.tui.conftest import Drive, Driven
+
+
+@pytest.mark.parametrize(
+    ("cost", "shown"), [(None, "$?"), (0.0, "$0.000"), (0.0421, "$0.042"), (12.345, "$12.35")]
+)
+def test_money(cost: float | None, shown: str):
+    assert money(cost) == shown
+
+
+def last(d: Driven) -> str:
+    return d.screen.splitlines()[-1]
+
+
+async def test_it_says_status_model_effort_context_cost_and_rate(drive: Drive):
+    async with drive(size=(160, 30)) as d:
+        d.conv.set_status("streaming")
+        d.conv.emit(UsageChangedEvent(1, 2, 3, 4, 0.0421, 36_000, 200_000))
+        d.conv.emit(MessageStartEvent(AssistantMessage(id="m")))
+        for _ in range(20):
+            d.conv.emit(MessageUpdateEvent("m", TextDeltaEvent(0, "x" * 24)))
+            d.clock.pass_(0.1)
+        d.app.view.tick()
+        await d.until(lambda: "tok/s" in last(d))
+        assert last(d).startswith(
+            " streaming · claude-sonnet-5-5 high · context 18 % · $0.042 · 57 tok/s"
+        )
+        d.conv.set_status("ready")
+        await d.until(lambda: "tok/s" not in last(d))
+
+
+@pytest.mark.parametrize("status", ["ready", "waiting", "streaming", "tools", "stopping"])
+async def test_every_status_is_shown(drive: Drive, status):
+    async with drive(size=(100, 20)) as d:
+        d.conv.set_status("tools")
+        d.conv.set_status(status)
+        await d.until(lambda: last(d).startswith(f" {status}"))
+
+
+async def test_model_and_effort_follow_changes(drive: Drive):
+    async with drive() as d:
+        d.conv.emit(SettingChangedEvent("model", "claude-opus-5"))
+        d.conv.emit(SettingChangedEvent("thinking", "max"))
+        await d.until(lambda: "claude-opus-5 max" in last(d))
+
+
+async def test_hints_follow_the_state(drive: Drive):
+    async with drive() as d:
+        assert "Enter send" in last(d)
+        d.conv.set_status("tools")
+        await d.until(lambda: "Enter steer" in last(d) and "Esc stop" in last(d))
+        d.conv.queue_item("steer", "x")
+        await d.press("escape")
+        await d.until(lambda: "Ctrl+C twice: leave now" in last(d))
+        d.conv.queue_changed()
+        d.conv.set_status("ready")
+        await d.until(lambda: "Enter resume" in last(d))
+
+
+async def test_when_narrow_the_model_is_short_and_nothing_wraps(drive: Drive):
+    async with drive(size=(40, 12)) as d:
+        d.conv.emit(UsageChangedEvent(1, 2, 3, 4, 0.04, 36_000, 200_000))
+        await d.until(lambda: "18 %" in last(d))
+        assert "sonnet-5-5" in last(d) and "claude" not in last(d)
+        assert len(last(d)) <= 40
