@@ -1,6 +1,6 @@
 """Images fit for a request: type by magic bytes, size limits (facts: valid request; A30, A31)."""
 
-import base64
+import binascii
 import struct
 from typing import Final
 
@@ -59,7 +59,7 @@ def checked(image: ImageContent) -> tuple[str, tuple[int, int] | None]:
     if len(image.data) > MAX_BASE64:
         raise ImageProblem(f"it has {len(image.data) / 1048576:.1f} MB encoded, more than 5 MB")
     try:
-        data = base64.b64decode(image.data, validate=True)
+        data = binascii.a2b_base64(image.data, strict_mode=True)
     except ValueError:
         raise ImageProblem("its data is not base64") from None
     kind = sniff(data)
