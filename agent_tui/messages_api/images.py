@@ -59,6 +59,8 @@ def checked(image: ImageContent) -> tuple[str, tuple[int, int] | None]:
     if len(image.data) > MAX_BASE64:
         raise ImageProblem(f"it has {len(image.data) / 1048576:.1f} MB encoded, more than 5 MB")
     try:
+        if len(image.data) % 4:
+            raise ValueError("not whole")
         data = binascii.a2b_base64(image.data, strict_mode=True)
     except ValueError:
         raise ImageProblem("its data is not base64") from None
