@@ -59,8 +59,8 @@ class PrintFace:
             case "stream-json":
                 pass
 
-    def trouble(self, last: AssistantMessage | None, limit: str | None) -> None:
-        """Says on stderr why the run did not end well."""
+    def trouble(self, last: AssistantMessage | None) -> None:
+        """Says on stderr why the run did not end well; a limit has been told by a notice."""
         if last is None:
             return
         match last.stop_reason:
@@ -77,8 +77,6 @@ class PrintFace:
                 pass
             case other:
                 self._say(f"The answer ended for an unknown reason ({other}).")
-        if limit:
-            self._say(f"Stopped: {limit}.")
 
     def _line(self, value: dict[str, Any]) -> None:
         self._write(json.dumps(value, ensure_ascii=False) + "\n")
@@ -123,5 +121,5 @@ async def run_print(conversation: Conversation, prompt: str, output: Output) -> 
     face.result(conversation, last)
     if caught:
         return SIGNALLED + caught[0]
-    face.trouble(last, conversation.limits.reached)
+    face.trouble(last)
     return exit_code(last, conversation.limits.reached)
