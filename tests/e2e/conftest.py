@@ -1,9 +1,8 @@
 """A server, terminals and runs for the end-to-end tests; everything started here is ended here."""
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
@@ -13,7 +12,8 @@ from tests.e2e.terminal import Terminal, run_command
 
 Open = Callable[..., Terminal]
 Serve = Callable[..., OfflineProcess]
-Start = Callable[..., "Future[CompletedProcess[bytes]]"]
+Run = "Future[CompletedProcess[bytes]]"
+Start = Callable[..., Run]
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def start_command(folder: Callable[[str], Path]) -> Iterator[Start]:
     .result() waits for it. home=(folder): a home made before."""
     with ThreadPoolExecutor(3) as pool:
 
-        def start(*argv: str, home: Path | None = None, **more: Any) -> "Future[Any]":
+        def start(*argv: str, home: Path | None = None, **more: Any) -> Run:
             return pool.submit(run_command, *argv, home=home or folder("run"), **more)
 
         yield start

@@ -363,22 +363,47 @@ def run_command(
     home: Path,
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
-    stdin: bytes | None = None,
+    stdin: bytes = b"",
     timeout: float = 60.0,
 ) -> subprocess.CompletedProcess[bytes]:
-    """The installed command without a terminal, to its end. stdin None: nothing is piped in."""
+    """The installed command without a terminal, to its end."""
+    with start_command(*argv, home=home, env=env, cwd=cwd) as process:
+        try:
+            out, err = process.communicate(stdin, timeout * SLOW)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            raise AssertionError(f"{argv} did not end: {out!r} {err!r}") from None
+    return subprocess.CompletedProcess(argv, process.returncode, out, err)
+
+
+def start_command(
+    *argv: str, home: Path, env: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> "subprocess.Popen[bytes]":
+    """The installed command without a terminal, its three streams piped."""
     cwd = cwd or home / "work"
     for folder in (cwd, home / "user", home / "agent-tui"):
         folder.mkdir(parents=True, exist_ok=True)
-    return subprocess.run(
+    return subprocess.Popen(
         [AGENT_TUI, *argv],
         env=environment(home, **(env or {})),
         cwd=cwd,
-        input=stdin or b"",
-        capture_output=True,
-        timeout=timeout * SLOW,
-        check=False,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
+
+
+def group_lives(group: int) -> bool:
+    """Whether a process of the group is there (a zombie is not)."""
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, of_group = entry.read_text().rpartition(") ")[2].split()[:3]
+        except OSError:
+            continue
+        if int(of_group) == group and state != "Z":
+            return True
+    return False
 
 
 def wait_until(condition: Callable[[], Any], seconds: float = 10.0, what: str = "") -> Any:

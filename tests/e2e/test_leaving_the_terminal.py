@@ -15,6 +15,7 @@ from tests.e2e.terminal import (
     F1,
     UP,
     Terminal,
+    group_lives,
     wait_until,
 )
 
@@ -122,16 +123,8 @@ def test_a_hang_up_ends_the_commands_too(terminals: Ready) -> None:
     file = terminal.cwd / "pid"
     pid = int(wait_until(lambda: file.exists() and file.read_text().strip(), 20))
     terminal.hang_up()
-    wait_until(lambda: not _lives(terminal.pid), 10, "the app has ended; that")
-    wait_until(lambda: not _lives(pid), 5, "the command has ended; that")
-
-
-def _lives(pid: int) -> bool:
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return stat.rpartition(") ")[2][0] != "Z"
+    wait_until(lambda: not group_lives(terminal.pid), 10, "the app has ended; that")
+    wait_until(lambda: not group_lives(pid), 5, "the command has ended; that")
 
 
 def test_an_error_inside_the_app(terminals: Ready) -> None:

@@ -3,7 +3,6 @@
 import re
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from tests.e2e.terminal import (
     TAB,
     Terminal,
     all_words,
+    group_lives,
     wait_until,
 )
 
@@ -269,23 +269,11 @@ def test_esc_stops_a_command_and_all_it_started(
     # The command shrugs off SIGTERM, so it is there for half a second more, visibly.
     took = terminal.wait_raw(b"stopping", since=sent, timeout=5) - sent
     assert took < STOPPING_WITHIN_S * SLOW * 2, f"told after {took:.2f} s"
-    wait_until(lambda: not _group_lives(pid), 5, "the command's group has ended; that")
+    wait_until(lambda: not group_lives(pid), 5, "the command's group has ended; that")
     assert_next_prompt_works(terminal, server, "a command")
     request = server.requests("next after a command")[-1]
     result = next(b for b in request.messages[-1]["content"] if b["type"] == "tool_result")
     assert result["is_error"] is True
-
-
-def _group_lives(pid: int) -> bool:
-    """Whether a process of the group is there (a zombie is not)."""
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, _, group = entry.read_text().rpartition(") ")[2].split()[:3]
-        except OSError:
-            continue
-        if int(group) == pid and state != "Z":
-            return True
-    return False
 
 
 def test_esc_ends_the_wait_for_a_retry(server: OfflineProcess, stoppable: Terminal) -> None:
