@@ -353,6 +353,8 @@ def _follow(step: _Step, waiting: set[str]) -> None:
 def _cuts(turn: list[_Step], unresolved: set[str]) -> list[int | None]:
     """Where each message of an ended turn is cut: at a server's call without result, or at a
     call of a program that got no further. What a cut takes the result from is cut as well."""
+    if not unresolved and not any(step.programs for step in turn):
+        return [None] * len(turn)
     ended: set[str] = set()
     while True:
         gone = set(ended)

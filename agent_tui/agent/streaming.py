@@ -41,6 +41,9 @@ BUFFER_EVENTS = 256
 SLICE_S = 0.008
 """Work at most so long (seconds) before other tasks get a turn (DESIGN)."""
 
+LONG_HISTORY = 500
+"""A history of more messages is converted in a thread: it takes longer than a frame."""
+
 ABORTED = "stopped by the user"
 
 
@@ -172,11 +175,13 @@ async def build_llm_context(context: AgentContext, config: AgentLoopConfig) -> L
     messages: list[AgentMessage] = context.messages
     if config.transform_context is not None:
         messages = await config.transform_context(list(messages))
-    if config.convert_to_llm is None:
-        llm_messages = convert_to_llm(messages)
-    else:
+    if config.convert_to_llm is not None:
         # Repaired too: an invalid request would be refused for good (facts page).
         llm_messages = repair(config.convert_to_llm(list(messages)))
+    elif len(messages) > LONG_HISTORY:
+        llm_messages = await asyncio.to_thread(convert_to_llm, list(messages))
+    else:
+        llm_messages = convert_to_llm(messages)
     return LLMContext(context.system_prompt, llm_messages, offered_tools(context, config))
 
 

@@ -24,7 +24,7 @@ from agent_tui.agent.messages import (
     text_content,
 )
 
-thorough = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+thorough = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 PICTURE = ImageContent(data="AAAA", media_type="image/png")
 PROGRAM = {"type": "code_execution_20260120", "tool_id": "srv1"}
@@ -82,7 +82,7 @@ def dumped(messages: list[Message]) -> list[dict[str, object]]:
     return [m.model_dump() for m in messages]
 
 
-# --- what must always hold ------------------------------------------------------------------
+# --- what must always hold -----------------------------------------------------------------------
 
 
 @thorough
@@ -160,7 +160,7 @@ def _all_text(messages: list[Message]) -> str:
     return json.dumps(dumped(messages), ensure_ascii=False)
 
 
-# --- calls and results ----------------------------------------------------------------------
+# --- calls and results ---------------------------------------------------------------------------
 
 
 def test_a_call_without_result_gets_one_before_the_user_text() -> None:
@@ -223,7 +223,7 @@ def test_error_results_and_answers_to_programs_hold_only_text() -> None:
     checked(user("hi"), assistant(server_call(), call("p", program=True)), pending)
 
 
-# --- blocks ---------------------------------------------------------------------------------
+# --- blocks --------------------------------------------------------------------------------------
 
 
 def test_what_needs_no_repair_is_the_very_same() -> None:
@@ -302,7 +302,7 @@ def test_nothing_gives_nothing() -> None:
     assert convert_to_llm([assistant(stop="aborted")]) == []
 
 
-# --- the API's own turns ----------------------------------------------------------------------
+# --- the API's own turns -------------------------------------------------------------------------
 
 
 def test_a_paused_turn_goes_back_unchanged_as_the_last_message() -> None:
