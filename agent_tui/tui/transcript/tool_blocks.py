@@ -184,8 +184,7 @@ class ToolBlock(Block):
         self.result = result
         if duration_ms is not None:
             self._seconds = duration_ms / 1000
-        details = result.details if isinstance(result.details, Mapping) else {}
-        if details.get("stopped") or details.get("skipped"):
+        if tool_text.was_stopped(result):
             self.state = "stopped"
         else:
             failed = result.is_error if is_error is None else is_error
@@ -286,7 +285,11 @@ class ToolBlock(Block):
             return lines_to_parts(lines, prefix=DEEP, hard=True)
         parts: list[Part] = []
         if result.text.strip():
-            parts += output_parts(result.text, "failed" if result.is_error else "output")
+            details = result.details if isinstance(result.details, Mapping) else {}
+            styled = details.get("styled")
+            text = styled if isinstance(styled, str) and styled.strip() else result.text
+            style = "failed" if result.is_error and self._tool != "shell" else "output"
+            parts += output_parts(text, style)
         for block in result.content:
             if block.type == "image":
                 size = count(len(block.data) * 3 // 4)
@@ -339,10 +342,14 @@ class ToolBlock(Block):
 
     def _note(self) -> str:
         if self.state == "stopped":
-            return "stopped" if self._started is not None or self.result else "not run"
+            ran = self._started is not None if self.result is None else self._ran(self.result)
+            return "stopped" if ran else "not run"
         if self.result is not None:
             return tool_text.outcome(self._tool, self.result)
         return ""
+
+    def _ran(self, result: ToolResultMessage) -> bool:
+        return not result.text.startswith(tool_text.NOT_RUN)
 
     def _status(self, look: Look) -> str:
         match self.state:

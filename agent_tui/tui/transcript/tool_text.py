@@ -23,6 +23,18 @@ _MAIN = {
 _SUMMARY_LIMIT = 200
 
 
+NOT_RUN = ("Not run:", "Skipped by the user")
+_STOPPED = (*NOT_RUN, "Interrupted: the user", "Interrupted by the user")
+"""How results begin that agent/ makes for calls the user stopped."""
+
+
+def was_stopped(result: ToolResultMessage) -> bool:
+    """The user ended the call, before it started or while it ran."""
+    if isinstance(result.details, Mapping) and result.details.get("ending") == "cancelled":
+        return True
+    return result.is_error and result.text.startswith(_STOPPED)
+
+
 def main_argument(name: str) -> str | None:
     """The argument that names what the call works on."""
     return _MAIN.get(name)
@@ -74,6 +86,8 @@ def outcome(name: str, result: ToolResultMessage) -> str:
     """`3 matches`, `lines 1-80`, `+4 −1`, `41 lines`; for an error its first line."""
     details: Mapping[str, Any] = result.details if isinstance(result.details, dict) else {}
     if result.is_error:
+        if details.get("ending") == "timed out":
+            return "timed out"
         exit_code = details.get("exit_code")
         if isinstance(exit_code, int):
             return f"exit {exit_code}"

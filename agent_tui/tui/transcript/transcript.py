@@ -332,7 +332,7 @@ class Transcript(ScrollView):
         self._settle()
 
     def _start_pump(self) -> None:
-        if self._buffer and not self._pumping and self.is_mounted:
+        if self._buffer and not self._pumping and self.is_running:
             self._pumping = True
             self.run_worker(self._pump(), group="transcript", name="frames")
 

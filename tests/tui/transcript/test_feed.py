@@ -35,6 +35,8 @@ from agent_tui.agent.messages import (
     UnknownMessage,
     UserMessage,
 )
+from agent_tui.agent.tool_batch import _STOPPED_RUNNING
+from agent_tui.agent.tool_calls import STOPPED_UNSTARTED
 from agent_tui.conversation.events import (
     NoticeEvent,
     PermissionRequestEvent,
@@ -294,6 +296,41 @@ def test_a_failed_call_says_why(page: Page) -> None:
         ToolExecutionEndEvent("c1", "read", failed, True, 5),
     )
     assert rows == ["✗ read  a.py   no such file: a.py"]
+
+
+@pytest.mark.parametrize("words", STOPPED_UNSTARTED.values())
+def test_a_call_that_was_stopped_before_it_started_did_not_run(page: Page, words: str) -> None:
+    done = result("c1", "shell", words, is_error=True)
+    rows = page.apply(
+        ToolExecutionStartEvent("c1", "shell", {"command": "x"}),
+        ToolExecutionEndEvent("c1", "shell", done, True, 0),
+    )
+    assert rows == ["⊘ shell  x   not run"]
+
+
+@pytest.mark.parametrize("words", _STOPPED_RUNNING.values())
+def test_a_call_that_was_stopped_while_it_ran(page: Page, words: str) -> None:
+    done = result("c1", "shell", words, is_error=True)
+    rows = page.apply(
+        ToolExecutionStartEvent("c1", "shell", {"command": "x"}),
+        ToolExecutionEndEvent("c1", "shell", done, True, 0),
+    )
+    assert rows == ["⊘ shell  x   stopped"]
+
+
+def test_opened_output_keeps_its_colours(page: Page) -> None:
+    page.modes.tools_open = True
+    details = {"exit_code": 1, "ending": "exited", "styled": "ok \x1b[31mred\x1b[0m\n"}
+    page.apply(
+        ToolExecutionStartEvent("c1", "shell", {"command": "x"}),
+        ToolExecutionEndEvent(
+            "c1", "shell", result("c1", "shell", "ok red", is_error=True, details=details), True, 5
+        ),
+    )
+    block = page.layout.blocks[-1]
+    assert page.rows()[1:] == ["    ok red"]
+    [line] = page.layout.lines(block, 1)
+    assert [s.style.color.name for s in line.segments if s.style and s.style.color] == ["color(1)"]
 
 
 def test_a_call_cut_while_its_arguments_streamed_never_ran(page: Page) -> None:
