@@ -157,6 +157,7 @@ class Feed:
     ) -> None:
         """A stored conversation; texts are split only when they are looked at."""
         self._deliveries.update(deliveries or {})
+        running = set(self._tools)
         for message in messages:
             if isinstance(message, AssistantMessage):
                 self._stored_answer(message)
@@ -164,7 +165,8 @@ class Feed:
                 self._result(message)
             else:
                 self._other(message)
-        for tool in self._tools.values():
+        for call_id in self._tools.keys() - running:
+            tool = self._tools.pop(call_id)
             tool.stop()
             self._touch(tool)
         self.flush()
