@@ -28,10 +28,7 @@ from agent_tui.tui.glyphs import Glyphs, choose
 from agent_tui.tui.transcript.blocks import (
     Block,
     Delivery,
-    Level,
     Modes,
-    NoticeBlock,
-    SeparatorBlock,
     TextBlock,
     ThinkingMode,
     join_sources,
@@ -40,6 +37,7 @@ from agent_tui.tui.transcript.code import Code, LineRuns, highlighter
 from agent_tui.tui.transcript.feed import Feed
 from agent_tui.tui.transcript.layout import Layout, Spot
 from agent_tui.tui.transcript.lines import Line, Look, Palette
+from agent_tui.tui.transcript.notices import Level, NoticeBlock, SeparatorBlock
 from agent_tui.tui.transcript.tool_blocks import ToolBlock
 from agent_tui.tui.transcript.viewport import FrameRow, Viewport
 
@@ -566,6 +564,8 @@ class Transcript(ScrollView):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         if self._placing or not self._view.height:
             return
+        if self.scrollable_content_region.height != self._view.height:
+            return  # Textual clamps to a new height; on_resize, which follows, places the view
         self._finish_frame()
         goal = round(new_value)
         rows = goal - self._view.y
