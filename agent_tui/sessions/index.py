@@ -36,7 +36,8 @@ class SessionInfo:
 
     first_prompt: one line, cut at PROMPT_LENGTH; foreign text. messages: exact for a file
     of up to 2 * SAMPLE bytes, else estimated (exact False). damage: "" or what is wrong,
-    as far as the bytes read tell. cwd is "" when the header is not readable.
+    as far as the bytes read tell. cwd is "" when the header is not readable. begun: it holds
+    a record, or may; False when the program was killed before the first one was written.
     """
 
     path: Path
@@ -49,6 +50,7 @@ class SessionInfo:
     messages: int = 0
     exact: bool = True
     damage: str = ""
+    begun: bool = True
 
 
 def list_sessions(cwd: str, home: Path) -> list[SessionInfo]:
@@ -63,10 +65,11 @@ def list_all(home: Path) -> list[SessionInfo]:
 
 
 def newest(cwd: str, home: Path) -> SessionInfo | None:
-    """The session of the folder that was changed last; None if there is none."""
+    """The session of the folder that was changed last; None if there is none. One that was
+    never begun is passed over: there is nothing in it to go on with."""
     paths = sorted(_files(folder_of(cwd, home)), key=_modified, reverse=True)
     infos = (info for path in paths if (info := read_info(path)) is not None)
-    return next(infos, None)
+    return next((info for info in infos if info.begun), None)
 
 
 def find(wanted: str, cwd: str, home: Path) -> SessionInfo:
@@ -135,6 +138,7 @@ def _read_head(info: SessionInfo, head: bytes) -> None:
                     info.first_prompt = _one_line(message.text) or "[image]"
                 case _:
                     pass
+    info.begun = info.size > len(head) or len(lines) > (1 if headed else 0)
     if not headed:
         info.damage = "its first line cannot be read"
     if not info.first_prompt:

@@ -49,7 +49,12 @@ def test_the_last_changed_comes_first(tmp_path: Path) -> None:
     assert all(i.exact and not i.damage and i.cwd == "/projects/a" for i in here)
     assert [i.modified for i in here] == [300.0, 200.0, 100.0]
     everywhere = list_all(tmp_path)
-    assert [i.cwd for i in everywhere] == ["/projects/b", "/projects/a", "/projects/a", "/projects/a"]
+    assert [i.cwd for i in everywhere] == [
+        "/projects/b",
+        "/projects/a",
+        "/projects/a",
+        "/projects/a",
+    ]
     latest = newest("/projects/a", tmp_path)
     assert latest is not None
     assert latest.first_prompt == "newest"
@@ -189,3 +194,21 @@ def test_a_session_of_another_folder_is_named_with_it(tmp_path: Path) -> None:
         find("ffff", "/projects/a", tmp_path)
     assert (found.value.cwd, found.value.path) == ("/projects/b", path)
     assert "\n" not in str(found.value)
+
+
+@pytest.mark.parametrize("left", [0, 9, -1])
+def test_one_killed_before_its_first_record_hides_no_older_one(tmp_path: Path, left: int) -> None:
+    make(tmp_path, "/projects/a", "kept", 100.0)
+    killed = make(tmp_path, "/projects/a", "lost", 200.0)
+    header, newline, _ = killed.read_bytes().partition(b"\n")
+    killed.write_bytes(header + newline if left < 0 else header[:left])
+    os.utime(killed, (200.0, 200.0))
+    latest = newest("/projects/a", tmp_path)
+    assert latest is not None
+    assert latest.first_prompt == "kept"
+    damaged = make(tmp_path, "/projects/a", "its header is broken", 300.0)
+    damaged.write_bytes(b"#" + damaged.read_bytes())
+    os.utime(damaged, (300.0, 300.0))
+    latest = newest("/projects/a", tmp_path)
+    assert latest is not None
+    assert latest.path == damaged, "what holds records is not passed over in silence"
