@@ -1,0 +1,1 @@
+"""The installed program under load: killed at every moment, and driven at random."""
