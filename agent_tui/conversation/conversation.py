@@ -64,6 +64,7 @@ from agent_tui.conversation.session_link import SessionLink
 from agent_tui.conversation.system_prompt import build_system_prompt
 from agent_tui.conversation.usage import UsageTotals
 from agent_tui.conversation.validation import validate_arguments
+from agent_tui.messages_api.tool_schemas import usable_tools
 from agent_tui.sessions.store import Session
 from agent_tui.settings import Settings
 
@@ -129,6 +130,7 @@ class Conversation:
         )
         self._mending.load(session.mends)
         self._announced: set[str] = set()
+        self._unusable: set[str] = set()
         self._records: dict[str, asyncio.Event] = {}
         self._background: set[asyncio.Future[Any]] = set()
         self._last_status: Status = "ready"
@@ -246,12 +248,20 @@ class Conversation:
             # The live container is held here, never read from history (DESIGN).
             container_id = self._container.id if self._container else None
             # In one order, whatever order servers name them in: the cache holds on (A29).
-            tools = sorted(context.tools, key=lambda tool: tool.name)
+            tools = self._offered(sorted(context.tools, key=lambda tool: tool.name))
             return mended(
                 model, replace(context, tools=tools), replace(options, container_id=container_id)
             )
 
         return stream
+
+    def _offered(self, tools: list[AgentTool]) -> list[AgentTool]:
+        """Those a request can name; the user is told of each other one, once (A32)."""
+        usable, left_out = usable_tools(tools)
+        for name in left_out.keys() - self._unusable:
+            self.notice("warning", f"The tool {name} cannot be offered: {left_out[name]}.")
+        self._unusable |= left_out.keys()
+        return usable
 
     def _container_lost(self) -> None:
         lost, self._container = self._container, None

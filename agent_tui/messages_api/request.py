@@ -7,6 +7,7 @@ of a valid request (facts) that are matters of the wire: roles merged, results f
 characters, marks.
 """
 
+import logging
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ from agent_tui.agent.messages import (
 from agent_tui.agent.tools import AgentTool
 from agent_tui.messages_api.errors import ApiError
 from agent_tui.messages_api.models import EFFORTS, ModelInfo, model_info
+from agent_tui.messages_api.tool_schemas import object_schema, usable_tools
 from agent_tui.messages_api.wire_blocks import (
     Block,
     ImageBudget,
@@ -32,6 +34,8 @@ from agent_tui.messages_api.wire_blocks import (
 )
 from agent_tui.messages_api.wire_text import clean_tree
 from agent_tui.text import wire_text
+
+log = logging.getLogger(__name__)
 
 BUDGETS: Final[dict[ThinkingLevel, int]] = {
     "low": 2048, "medium": 8192, "high": 16_384, "xhigh": 24_576, "max": 32_000,
@@ -69,7 +73,10 @@ def build_request(
     max_tokens = options.max_tokens
     if info.max_output is not None:
         max_tokens = min(max_tokens, info.max_output)
-    tools = [_tool(t, eager=eager_input_streaming) for t in context.tools]
+    offered, left_out = usable_tools(context.tools)
+    for name, why in left_out.items():
+        log.warning("the tool %r is left out of the request: %s", name, why)
+    tools = [_tool(t, eager=eager_input_streaming) for t in offered]
     system = wire_text(context.system_prompt)
 
     request: dict[str, Any] = {"model": model, "max_tokens": max_tokens}
@@ -184,7 +191,7 @@ def _tool(tool: AgentTool, *, eager: bool) -> Block:
             k: v for k, v in tool.wire.items() if k not in ("type", "name")
         }
     definition: Block = {"name": tool.name, "description": wire_text(tool.description)}
-    definition["input_schema"] = clean_tree(tool.parameters)
+    definition["input_schema"] = clean_tree(object_schema(tool.parameters))
     definition |= clean_tree(tool.wire)
     if eager:
         definition["eager_input_streaming"] = True
