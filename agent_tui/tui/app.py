@@ -211,6 +211,11 @@ class AgentTuiApp(CalmCrash, ScreenActions, inherit_bindings=False):
                 self.view.panels()
             case "login":
                 self.opener.log_in()
+            case "reload":
+                self.opener.reload()
+            case "resume_picker":
+                self.opener.pick_session((result.data or {}).get("sessions", []))
+                return
             case "help" if line.strip() == "/help":
                 self.action_help()
                 return

@@ -180,6 +180,10 @@ class Composer(TextArea):
         self.past.leave()
         self._type(self._pastes.take(text))
 
+    def action_paste(self) -> None:
+        """What was cut or copied here; the terminal's own paste comes as a paste event."""
+        self.paste(self.app.clipboard)
+
     def action_delete_left(self) -> None:
         """As the text area's; right behind a placeholder it removes that whole."""
         row, column = self.cursor_location

@@ -200,7 +200,10 @@ class Desk:
                 case "edit":
                     self.edit(item_id)
                 case "withdraw":
+                    text = next((e.text for e in conversation.queue() if e.id == item_id), "")
                     conversation.queue_remove(item_id)
+                    self._face.composer.past.add(text)
+                    self._face.flash("Withdrawn; Up in the composer brings it back.")
                 case "promote":
                     conversation.queue_promote(item_id)
                 case "demote":

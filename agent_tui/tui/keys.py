@@ -53,6 +53,7 @@ KEYS: tuple[Key, ...] = (
         "Search what you sent"),
     Key("editor", "ctrl+g", "editor", "composer",
         "Write in $VISUAL or $EDITOR; the agent works on"),
+    Key("undo", "ctrl+underscore", "undo", "composer", "Undo; Ctrl+Y redoes"),
     Key("recall", "alt+up", "recall", "composer",
         "Edit the last queued message", {"paused": "edit queued"}),
     Key("queue", "f3,alt+q", "focus_queue", "screen", "To the queue, and back"),
@@ -94,7 +95,7 @@ _NAMES = {
     "enter": "Enter", "tab": "Tab", "escape": "Esc", "space": "Space", "up": "Up",
     "down": "Down", "pageup": "PgUp", "pagedown": "PgDn", "home": "Home", "end": "End",
     "delete": "Del", "backspace": "Backspace", "ctrl": "Ctrl", "alt": "Alt",
-    "shift": "Shift", "super": "Super",
+    "shift": "Shift", "super": "Super", "underscore": "_",
 }  # fmt: skip
 
 

@@ -3,8 +3,9 @@
 import asyncio
 import importlib
 import logging
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from agent_tui.tui.asking import ScreenAsker
 from agent_tui.tui.presenter import Presenter
@@ -17,17 +18,24 @@ log = logging.getLogger(__name__)
 
 DEMO = "demo: scripted replies, no model"
 WELCOME = """\
-No key found and no model server on this machine. This is the demo: the replies are scripted,
-everything else is real: streaming, tools, steering, programs, MCP.
+This is the demo: there is no key and no model, the replies are scripted. Everything else is
+real: streaming, tools, steering, programs, MCP.
 
 - `/login` enter a key
-- `/help` every key and command
+- `/help` or F1: every key and command
 
-Try: `list the files` · ``run `ls` `` · `count the lines of code with a program` ·
-`write a long answer`
+Try: `list the files` · `run ls` · `count the lines of code` · `write a long answer` · `tour`
 """
 
 Starter = Callable[[ScreenAsker], Awaitable["Conversation"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Choosable:
+    """One option of a choice of our own."""
+
+    key: str
+    label: str
 
 
 class Opener:
@@ -81,10 +89,32 @@ class Opener:
                 app.composer.past.add(text)
         app.composer.commands = lambda: [(c.name, c.usage, c.help) for c in conversation.commands()]
         self._unsubscribe = conversation.subscribe(app.router.receive)
+        app.desk.paused = any(entry.state == "paused" for entry in conversation.queue())
         await app.desk.attach(conversation)
         app.view.panels()
         app.view.status()
         app.view.hints()
+
+    def reload(self) -> None:
+        """The conversation has become another session: show that one."""
+        conversation = self._app.desk.conversation
+        if conversation is not None:
+            self._app.transcript.clear()
+            self._app.run_worker(self._attach(conversation), exit_on_error=False)
+
+    def pick_session(self, sessions: Sequence[Mapping[str, Any]]) -> None:
+        """/resume: choose one of `sessions` ({id, first_prompt, messages, age})."""
+        self._app.run_worker(self._pick_session(sessions), group="pick", exit_on_error=False)
+
+    async def _pick_session(self, sessions: Sequence[Mapping[str, Any]]) -> None:
+        options = [
+            Choosable(s["id"], f"{s['age']}  {s['first_prompt']}  ({s['messages']} messages)")
+            for s in sessions
+        ]
+        stay = Choosable("", "stay in this one")
+        key = await self._app.asker.choose("Go on in which session?", "", [stay, *options])
+        if key:
+            await self._app.desk.send(f"/resume {key}")
 
     def log_in(self) -> None:
         """/login: ask for a key, unseen; then begin a new conversation with it."""

@@ -24,6 +24,8 @@ class QueueView(Drawn, can_focus=True):
 
     BINDINGS = bindings("queue")  # pyright: ignore[reportAssignmentType]
 
+    FOCUS_ON_CLICK = False  # a letter typed after a click is meant for the draft
+
     entries: reactive[tuple[QueueEntry, ...]] = reactive(())
     selected_id: reactive[str] = reactive("")
     max_lines: reactive[int] = reactive(MAX_LINES)

@@ -54,8 +54,8 @@ class View:
         dialog = app.dialogs.current
         asks = dialog is not None and not dialog.has_focus
         self._app.status_line.hints = (
-            *(app.key_table.hints("dialog") if asks else ()),
             *app.key_table.hints(self._hint_state()),
+            *(app.key_table.hints("dialog") if asks else ()),
         )
 
     def _hint_state(self) -> "HintState":

@@ -2,7 +2,14 @@
 
 import pytest
 
-from agent_tui.agent.events import MessageUpdateEvent, TextDeltaEvent, ToolExecutionStartEvent
+from agent_tui.agent.events import (
+    MessageStartEvent,
+    MessageUpdateEvent,
+    TextDeltaEvent,
+    TextStartEvent,
+    ToolExecutionStartEvent,
+)
+from agent_tui.agent.messages import AssistantMessage
 from tests.tui.conftest import Drive, Driven
 
 
@@ -90,3 +97,28 @@ async def test_page_keys_scroll_the_transcript_from_the_composer(drive: Drive):
         await d.press("ctrl+end")
         await d.shows("paragraph 59")
         assert d.app.transcript.following and d.app.composer.has_focus
+
+
+async def test_it_goes_on_following_while_parts_below_it_come_and_go(drive: Drive):
+    async with drive(size=(80, 24)) as d:
+        d.conv.set_status("streaming")
+        d.conv.emit(MessageStartEvent(AssistantMessage(id="m")))
+        d.conv.emit(MessageUpdateEvent("m", TextStartEvent(0)))
+
+        async def stream(word: str) -> None:
+            for at in range(20):
+                d.conv.emit(MessageUpdateEvent("m", TextDeltaEvent(0, f"{word} {at}\n\n")))
+            await d.shows(f"{word} 19")
+            assert d.app.transcript.following
+
+        await stream("first")
+        d.conv.queue_item("steer", "a message")
+        request = d.conv.ask({"command": "ls"})
+        await d.press("ctrl+j", "ctrl+j")
+        await stream("second")
+        d.conv.entries.clear()
+        d.conv.queue_changed()
+        d.conv.resolve(request, "withdrawn")
+        d.app.composer.load("")
+        await d.settle()
+        await stream("third")

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from agent_tui.agent.messages import AssistantMessage, TextContent, UserMessage
+from agent_tui.conversation.events import QueueEntry
 from agent_tui.conversation.results import CommandResult
 from tests.tui.conftest import Drive
 from tests.tui.fake_conversation import FakeConversation
@@ -187,3 +188,34 @@ async def test_the_demo_is_named_all_the_time_also_when_narrow(drive: Drive):
 async def test_a_banner_is_shown_first(drive: Drive):
     async with drive(banner="Welcome, said the banner.") as d:
         await d.shows("Welcome, said the banner.")
+
+
+async def test_another_session_is_picked_and_shown(drive: Drive):
+    sessions = [
+        {"id": f"s{at}", "first_prompt": f"prompt [/x] {at}", "messages": at, "age": "3 min ago"}
+        for at in range(15)
+    ]
+    async with drive() as d:
+        d.conv.command_results["resume"] = CommandResult(
+            text="a list", action="resume_picker", data={"sessions": sessions}
+        )
+        d.app.transcript.add_markdown("what stood here before")
+        await d.type("/resume")
+        await d.press("enter")
+        await d.shows("stay in this one")
+        d.conv.messages = [UserMessage(content="of the other session")]
+        d.conv.command_results["resume"] = CommandResult(action="reload", data={"session_id": "s9"})
+        await d.press("f4", *["down"] * 10)
+        await d.shows("prompt [/x] 9")
+        await d.press("enter")
+        await d.until(lambda: ("/resume s9",) in d.conv.called("command"))
+        await d.shows("of the other session")
+        assert "what stood here before" not in d.screen
+
+
+async def test_a_queue_that_waits_from_before_is_shown_as_paused(drive: Drive):
+    conv = FakeConversation()
+    conv.entries = [QueueEntry("q", "steer", "left over", "paused", "paused: Enter resumes")]
+    async with drive(conv=conv) as d:
+        await d.shows("left over")
+        assert "⏸" in d.screen and "Enter resume" in d.screen

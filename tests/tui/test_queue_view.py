@@ -100,6 +100,7 @@ async def test_the_keys_of_the_queue(drive: Drive):
         assert d.conv.called("send_now") and d.conv.called("pause")
         await d.press("up", "d")
         assert d.conv.called("remove") == [(steer,)]
+        assert d.app.composer.past.entries == ["don't touch db.py"], "Up brings it back"
         await d.press("enter")
         assert d.conv.called("lock") == [(later,)] and d.app.composer.has_focus
 

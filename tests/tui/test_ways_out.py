@@ -59,6 +59,14 @@ def test_signals_leave_with_their_code(number: int, code: int):
     assert terminal.end() == code and terminal.is_restored()
 
 
+def test_a_terminal_that_goes_away_ends_it_with_129():
+    terminal = Terminal()
+    os.close(terminal.child.child_fd)
+    _, status = os.waitpid(terminal.child.pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 129
+    terminal.child.child_fd, terminal.child.closed = -1, True
+
+
 def test_a_signal_ends_a_loop_that_hangs():
     terminal = Terminal()
     terminal.child.send(b"block\r")

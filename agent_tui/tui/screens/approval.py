@@ -58,7 +58,7 @@ class ApprovalDialog(InlineDialog):
         caller = self.request.caller
         by_program = caller is not None and caller.get("type", "direct") != "direct"
         return Content.assemble(
-            " ", (one_line(self.request.tool_name, 80), "bold"), " wants to run",
+            (one_line(self.request.tool_name, 60), "bold"), " wants to run",
             ("   asked by a program" if by_program else "", "$muted"),
         )  # fmt: skip
 
@@ -71,7 +71,7 @@ class ApprovalDialog(InlineDialog):
 
     def keys(self) -> Content:
         always = one_line(self.request.rule or self.request.tool_name, 60)
-        yes = Content.assemble(" y", (" once", "$muted"), "   ")
+        yes = Content.assemble("y", (" once", "$muted"), "   ")
         no = Content.assemble("n", (" no", "$muted"), "   ")
         rest = Content.assemble(
             "a", (f" always for {always}", "$muted"), "   r", (" no, with a reason", "$muted"),

@@ -11,7 +11,7 @@ from textual.reactive import reactive
 from agent_tui.text import SafeText
 from agent_tui.tui.glyphs import UNICODE, Glyphs
 from agent_tui.tui.lines import one_line
-from agent_tui.tui.screens.inline import InlineDialog
+from agent_tui.tui.screens.inline import Body, InlineDialog
 
 
 class OptionLike(Protocol):
@@ -42,7 +42,7 @@ class ChoiceDialog(InlineDialog):
         self.chosen: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     def title(self) -> Content:
-        return Content.styled(" " + one_line(self._title, 200), "bold")
+        return Content.styled(one_line(self._title, 200), "bold")
 
     def body(self) -> Content:
         parts: list[Content] = [Content(SafeText(self._text))] if self._text else []
@@ -61,11 +61,14 @@ class ChoiceDialog(InlineDialog):
     def keys(self) -> Content:
         last = min(9, len(self.options))
         return Content.assemble(
-            f" 1-{last}", (" or ", "$muted"), "Up Down Enter", (" choose", "$muted"),
+            f"1-{last}", (" or ", "$muted"), "Up Down Enter", (" choose", "$muted"),
         )  # fmt: skip
 
     def watch_selected(self) -> None:
         self.redraw()
+        body = self.query_one(Body)
+        line = self.selected + len(self._text.splitlines())
+        body.scroll_to(y=line - body.size.height // 2, animate=False)
 
     def take_key(self, key: str, *, focused: bool) -> bool:
         if key in ("up", "down"):
