@@ -8,8 +8,8 @@ colours may then improve, text and heights never change.
 import logging
 import threading
 from collections.abc import Callable, Collection
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
+from queue import SimpleQueue
 from typing import Any
 
 from agent_tui.tui.transcript.lines import Line, Look, Prefix, Runs, lay_runs
@@ -92,10 +92,10 @@ class Code:
 
     def highlighted(self) -> LineRuns | None:
         """Colours of the whole; for a thread. None: no lexer, or it failed."""
-        lexer = lexers.load(self.language)
-        if lexer is None:
-            return None
         try:
+            lexer = lexers.load(self.language)
+            if lexer is None:
+                return None
             pieces = [(value, style_of(kind)) for kind, value in lexer.get_tokens(self.text)]
         except Exception:  # a lexer is foreign code: its failure costs the colours only
             _log.warning("highlighting %r failed", self.language, exc_info=True)
@@ -219,30 +219,33 @@ class Lexers:
 
 
 class Highlighter:
-    """One thread that loads lexers and highlights closed code."""
+    """One thread that loads lexers and highlights closed code. It keeps no program alive."""
 
     def __init__(self) -> None:
-        self._pool: ThreadPoolExecutor | None = None
+        self._jobs: SimpleQueue[Callable[[], object]] = SimpleQueue()
+        self._thread: threading.Thread | None = None
         self._loading: set[str] = set()
 
-    def _submit(self, fn: Callable[..., Any], *args: Any) -> Future[Any]:
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(1, thread_name_prefix="highlight")
-        return self._pool.submit(fn, *args)
+    def _submit(self, job: Callable[[], object]) -> None:
+        self._jobs.put(job)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="highlight", daemon=True)
+            self._thread.start()
+
+    def _work(self) -> None:
+        while True:
+            self._jobs.get()()
 
     def load(self, language: str) -> None:
+        """Import the lexer of a language, so that Lexers.ready() gives it."""
         if language not in self._loading:
             self._loading.add(language)
-            self._submit(lexers.load, language)
+            self._submit(lambda: lexers.load(language))
 
-    def highlight(self, code: Code, done: Callable[[Code, LineRuns | None], None]) -> None:
-        """`done` is called in the thread."""
+    def highlight(self, code: Code, done: Callable[[Code, LineRuns | None], object]) -> None:
+        """`done` is called in the thread, with None where there are no colours."""
         code.requested = True
-
-        def work() -> None:
-            done(code, code.highlighted())
-
-        self._submit(work)
+        self._submit(lambda: done(code, code.highlighted()))
 
 
 lexers = Lexers()

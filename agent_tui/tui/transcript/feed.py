@@ -36,13 +36,12 @@ from agent_tui.tui.transcript.blocks import (
     Block,
     Delivery,
     Modes,
-    NoticeBlock,
     PromptBlock,
-    SeparatorBlock,
     TextBlock,
-    ThinkingBlock,
 )
 from agent_tui.tui.transcript.layout import Layout
+from agent_tui.tui.transcript.notices import NoticeBlock, SeparatorBlock
+from agent_tui.tui.transcript.thinking import ThinkingBlock
 from agent_tui.tui.transcript.tool_blocks import OpaqueBlock, ToolBlock
 
 _STOPS = {

@@ -4,6 +4,7 @@ Heights of what was never looked at are estimates; they become exact when it is.
 names a row by block, part and row, so it stays right when heights elsewhere change.
 """
 
+import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -12,12 +13,17 @@ from typing import NamedTuple
 from agent_tui.tui.transcript.blocks import Block, TextBlock
 from agent_tui.tui.transcript.code import Code, CodePart
 from agent_tui.tui.transcript.heights import Heights
-from agent_tui.tui.transcript.lines import Line, Look
+from agent_tui.tui.transcript.lines import Line, Look, lay_runs
 from agent_tui.tui.transcript.markdown import MarkdownPart
 from agent_tui.tui.transcript.parts import Part
 
+_log = logging.getLogger(__name__)
+
 LINES_KEPT = 3000
 """Laid-out rows in the cache; about 1 kB each."""
+
+CODES_COLOURED = 100
+"""Pieces of code whose colours are kept."""
 
 PARTS_KEPT = 8000
 """Parts of texts that were looked at once, before the oldest texts are put to sleep."""
@@ -58,6 +64,7 @@ class Layout:
         self._tops = Heights()
         self._cache: OrderedDict[Part, int] = OrderedDict()
         self._cached = 0
+        self._coloured: OrderedDict[Code, None] = OrderedDict()
         self._awake: OrderedDict[Block, None] = OrderedDict()
         self._highlight = highlight
 
@@ -69,6 +76,7 @@ class Layout:
         self._cache.clear()
         self._cached = 0
         self._awake.clear()
+        self._coloured.clear()
 
     def add(self, block: Block) -> None:
         block.index = len(self.blocks)
@@ -150,7 +158,12 @@ class Layout:
                 self.changed(block)
 
     def recoloured(self, code: Code) -> None:
-        """The colours of this code are known now."""
+        """The colours of this code are known now; those of long ago are given up."""
+        self._coloured[code] = None
+        self._coloured.move_to_end(code)
+        while len(self._coloured) > CODES_COLOURED:
+            old, _ = self._coloured.popitem(last=False)
+            old.colours, old.requested = None, False
         for part in list(self._cache):
             if (isinstance(part, CodePart) and part.code is code) or (
                 isinstance(part, MarkdownPart) and code in part.codes
@@ -199,7 +212,7 @@ class Layout:
             self._forget(part)
         if part.lines is None or part.measured != self.look.version:
             self._forget(part)
-            lines = part.lay_out(self.look)
+            lines = self._lay_out(part)
             part.lines = lines
             part.rows = len(lines)
             part.measured = self.look.version
@@ -215,6 +228,16 @@ class Layout:
             return lines
         self._cache.move_to_end(part)
         return part.lines
+
+    def _lay_out(self, part: Part) -> list[Line]:
+        try:
+            return part.lay_out(self.look)
+        except Exception:  # a parser is foreign code: its failure costs the looks only
+            _log.exception("a part could not be laid out")
+            lines: list[Line] = []
+            for line in part.source().split("\n"):
+                lay_runs([(line, "")], self.look, lines)
+            return lines
 
     def rows(self, block: Block, index: int) -> list[Line]:
         """The rows of a part with the gap above it."""

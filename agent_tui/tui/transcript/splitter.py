@@ -10,6 +10,20 @@ import re
 from typing import Literal
 
 from agent_tui.tui.transcript.code import Code, CodePart
+from agent_tui.tui.transcript.commonmark import (
+    FENCE,
+    HEADING,
+    INNER_FENCE,
+    MARKER,
+    QUOTE,
+    QUOTED,
+    RULE,
+    TABLE_RULE,
+    UNDERLINE,
+    closes,
+    indent_of,
+    without_indent,
+)
 from agent_tui.tui.transcript.markdown import DEFINITION, MarkdownPart, References
 from agent_tui.tui.transcript.parts import CHUNK, LINE_LIMIT, Part
 from agent_tui.tui.transcript.table import shape_of, split_row
@@ -21,55 +35,9 @@ TABLE_SPLIT = 4096
 LINE_CUT = 3072
 """Characters of a part after which it is cut at the next fitting line (LINE_CUT: within)."""
 
-_FENCE = re.compile(r"( {0,3})(`{3,}(?=[^`]*$)|~{3,})(.*)$")
-_INNER_FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
 _NEVER = 1 << 30
-_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
-_RULE = re.compile(r" {0,3}(?:(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}|(?:-[ \t]*){3,})$")
-_QUOTE = re.compile(r" {0,3}>")
-_QUOTED = re.compile(r"(?: {0,3}> ?)*")
-_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
-_MARKER = re.compile(r"( *)([-*+]|(\d{1,9})([.)]))([ \t]+|$)")
-_TABLE_RULE = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
-
-_STARTS = (_RULE, _HEADING, _FENCE, _QUOTE)
-"""What ends a list where it is not inside an item."""
 
 Mode = Literal["none", "paragraph", "list", "fence", "table", "indented", "tail"]
-
-
-def indent_of(line: str) -> int:
-    """Columns of white space before the text; a tab goes to the next multiple of four."""
-    column = 0
-    for char in line:
-        if char == " ":
-            column += 1
-        elif char == "\t":
-            column += 4 - column % 4
-        else:
-            break
-    return column
-
-
-def without_indent(line: str, columns: int) -> str:
-    """The line with up to so many columns of white space taken off."""
-    column = 0
-    for index, char in enumerate(line):
-        if column >= columns:
-            return " " * (column - columns) + line[index:]
-        if char == " ":
-            column += 1
-        elif char == "\t":
-            column += 4 - column % 4
-        else:
-            return line[index:]
-    return " " * max(0, column - columns)
-
-
-def _closes(line: str, fence: str) -> bool:
-    """Whether the line ends what `fence` has opened, its indent aside."""
-    text = line.strip()
-    return text.startswith(fence) and not text.strip(fence[0])
 
 
 class MarkdownSplitter:
@@ -193,34 +161,34 @@ class MarkdownSplitter:
             self._start("indented")
             self._add(line)
             return
-        if fence := _FENCE.match(line):
+        if fence := FENCE.match(line):
             self._start_fence(fence)
             return
         if DEFINITION.match(line):
             self.references.learn(line)  # it shows nothing, so it is no part
             return
-        if _HEADING.match(line) or _RULE.match(line):
+        if HEADING.match(line) or RULE.match(line):
             self._start("paragraph")
             self._add(line)
             self._close()
             return
-        if marker := _MARKER.match(line):
+        if marker := MARKER.match(line):
             self._start_list(line, marker)
             return
         self._start("paragraph")
         self._add(line)
-        if _QUOTE.match(line):
+        if QUOTE.match(line):
             self._look_at_quote(line)
 
     def _take_in_paragraph(self, line: str) -> None:
         if not line.strip():
             self._close()
             self._gap = 1
-        elif fence := _FENCE.match(line):
+        elif fence := FENCE.match(line):
             self._close()
             self._start_fence(fence)
         elif (
-            _HEADING.match(line)
+            HEADING.match(line)
             or self._interrupts(line)
             or self._changes_quote(line)
             or (self._mode == "table" and indent_of(line) >= 4)
@@ -257,15 +225,15 @@ class MarkdownSplitter:
                 self._start("paragraph")
                 self._continues = True
             self._add(line)
-            if _QUOTE.match(line):
+            if QUOTE.match(line):
                 self._look_at_quote(line)
 
     def _ends_paragraph(self, line: str) -> bool:
         """An underline that makes it a heading, or a rule behind it: both are whole then."""
-        underline = _UNDERLINE.match(line)
+        underline = UNDERLINE.match(line)
         if underline and underline[1][0] == "=":
             return self._mode == "paragraph" and not self._quote
-        return bool(underline or _RULE.match(line))
+        return bool(underline or RULE.match(line))
 
     @property
     def _quote(self) -> bool:
@@ -273,28 +241,28 @@ class MarkdownSplitter:
 
     def _changes_quote(self, line: str) -> bool:
         """A quote begins here, or one that holds no open paragraph ends."""
-        if _QUOTE.match(line):
+        if QUOTE.match(line):
             return not self._quote
         return self._quote and not self._lazy
 
     def _look_at_quote(self, line: str) -> None:
         """What a line of a quote leaves open in it: a fence, or a paragraph."""
-        text = _QUOTED.sub("", line)
+        text = QUOTED.sub("", line)
         if not self._inner_fence:
             self._look_at(text, indent_of(text) >= 4 and not self._lazy)
-        elif _closes(text, self._inner_fence):
+        elif closes(text, self._inner_fence):
             self._inner_fence = ""
 
     def _interrupts(self, line: str) -> bool:
         """Whether a list begins here that may interrupt a paragraph (CommonMark 5.3)."""
-        marker = _MARKER.match(line)
+        marker = MARKER.match(line)
         if not marker or len(marker[1]) > 3:
             return False
         if self._quote or self._mode == "table":
             return True  # there is no paragraph for it to go on in
         if marker.end() >= len(line.rstrip()):
             return False
-        if self._mode == "paragraph" and _RULE.match(line):
+        if self._mode == "paragraph" and RULE.match(line):
             return False  # an underline of a heading, or a rule: the parser decides
         return marker[3] is None or int(marker[3]) == 1
 
@@ -304,7 +272,7 @@ class MarkdownSplitter:
             "|" in head
             and not self._quote
             and ("|" in line or ":" in line)
-            and _TABLE_RULE.match(line) is not None
+            and TABLE_RULE.match(line) is not None
             and indent_of(head) < 4
             and len(split_row(head)) == len(split_row(line))
         )
@@ -332,7 +300,7 @@ class MarkdownSplitter:
         cut_off = False
         if self._inner_fence:
             if not line.strip() or indent >= self._content:
-                if _closes(line, self._inner_fence):
+                if closes(line, self._inner_fence):
                     self._inner_fence = ""
                     self._lazy = False
                 self._add(line)
@@ -348,7 +316,7 @@ class MarkdownSplitter:
             return
         blank, self._blank = self._blank, False
         if indent >= self._content:
-            marker = _MARKER.match(line)
+            marker = MARKER.match(line)
             if marker and self._size >= NESTED_SPLIT:
                 self._close()
                 self._gap = int(blank)
@@ -358,11 +326,9 @@ class MarkdownSplitter:
             self._look_at(line, indent - self._content >= 4 and not self._lazy)
             return
         top = indent - self._dedent
-        marker = _MARKER.match(line)
+        marker = MARKER.match(line)
         text = line[self._dedent :]
-        if top < 0 or (
-            top < 4 and any(rule.match(text) for rule in (_RULE, _HEADING, _FENCE, _QUOTE))
-        ):
+        if top < 0 or (top < 4 and any(rule.match(text) for rule in (RULE, HEADING, FENCE, QUOTE))):
             self._end_list(line, blank)
         elif marker and top < 4:
             self._take_marker(line, marker, blank)
@@ -374,16 +340,16 @@ class MarkdownSplitter:
     def _look_at(self, line: str, code: bool) -> None:
         """What the line leaves open in its item: a fence, or a paragraph."""
         text = line.lstrip()
-        while marker := _MARKER.match(text):
+        while marker := MARKER.match(text):
             code = len(marker[5]) > 4
             text = text[marker.end() :]
         self._empty_item = not text
         self._inner_fence = ""
-        if not code and (fence := _INNER_FENCE.match(text)):
+        if not code and (fence := INNER_FENCE.match(text)):
             self._inner_fence = fence[1]
         self._lazy = bool(
             text and not code and not self._inner_fence
-            and not _HEADING.match(text) and not _RULE.match(text)
+            and not HEADING.match(text) and not RULE.match(text)
         )  # fmt: skip
 
     def _take_marker(self, line: str, marker: re.Match[str], blank: bool) -> None:
@@ -440,7 +406,7 @@ class MarkdownSplitter:
         open_part.touch()
 
     def _closes_fence(self, line: str) -> bool:
-        return _closes(line, self._fence) and indent_of(line) < 4
+        return closes(line, self._fence) and indent_of(line) < 4
 
     def _close_code(self) -> None:
         code, part = self._code, self._open

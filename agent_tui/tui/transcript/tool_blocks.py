@@ -4,7 +4,6 @@ While something happens (arguments stream, a command writes) a window of the las
 stands below the line; when it is done the line stays and the rest folds.
 """
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -13,6 +12,7 @@ from rich.cells import cell_len
 from agent_tui.agent.messages import ToolResultMessage
 from agent_tui.text import SafeText, clean, count, duration
 from agent_tui.tui.transcript import tool_text
+from agent_tui.tui.transcript.arguments import Arguments, Tail
 from agent_tui.tui.transcript.blocks import DEEP, Block, Modes, ansi_lines, output_parts
 from agent_tui.tui.transcript.code import Code, CodePart, code_parts
 from agent_tui.tui.transcript.lines import Line, Look, Prefix, Runs, crop_runs, row
@@ -26,87 +26,7 @@ WINDOW = 12
 OUTPUT_WINDOW = 8
 """Lines of live output shown below a running call."""
 
-_TAIL = 16_384
-"""Characters kept of a string argument or of live output while it streams."""
-
 _DEEP_CODE = Prefix([("    ", "")], [("    ", "")])
-
-
-class Tail:
-    """The end of a growing text, of bounded size. lines: how many line ends went by."""
-
-    __slots__ = ("_pieces", "_size", "lines")
-
-    def __init__(self) -> None:
-        self._pieces: deque[str] = deque()
-        self._size = 0
-        self.lines = 0
-
-    def add(self, text: str) -> None:
-        if not text:
-            return
-        self.lines += text.count("\n")
-        if len(text) > _TAIL:
-            text = text[-_TAIL:]
-        self._pieces.append(text)
-        self._size += len(text)
-        while len(self._pieces) > 1 and self._size - len(self._pieces[0]) >= _TAIL:
-            self._size -= len(self._pieces.popleft())
-
-    def last(self, lines: int) -> str:
-        """At most the last `lines` lines."""
-        text = "".join(self._pieces)
-        self._pieces = deque([text])
-        return "\n".join(text.rsplit("\n", lines)[-lines:])
-
-    def __bool__(self) -> bool:
-        return bool(self._pieces)
-
-
-class Arguments:
-    """The arguments of a call as they become readable: (path, text) additions."""
-
-    def __init__(self) -> None:
-        self.tails: dict[str, Tail] = {}
-        self.characters = 0
-
-    def add(self, path: str, text: str) -> None:
-        tail = self.tails.get(path)
-        if tail is None:
-            tail = self.tails[path] = Tail()
-        tail.add(text)
-        self.characters += len(text)
-
-    def text(self, path: str) -> str:
-        tail = self.tails.get(path)
-        return tail.last(_TAIL) if tail else ""
-
-    def window(self, name: str, lines: int) -> list[Runs]:
-        """The last lines of what has come, in the form of the tool."""
-        main = tool_text.main_argument(name)
-        shown: list[Runs] = []
-        for path, tail in reversed(self.tails.items()):
-            if path == main and name != "shell":
-                continue
-            room = lines - len(shown)
-            if room <= 0:
-                break
-            shown[:0] = self._lines(name, path, tail, room)
-        return shown[-lines:]
-
-    def _lines(self, name: str, path: str, tail: Tail, room: int) -> list[Runs]:
-        text = SafeText(tail.last(room))
-        leaf = path.rpartition(".")[2]
-        if name == "edit" and leaf in ("old", "new"):
-            sign, style = ("-", "diff-del") if leaf == "old" else ("+", "diff-add")
-            return [[(f"{sign}{line}", style)] for line in text.split("\n")]
-        if (name, path) in (("write", "content"), ("shell", "command")):
-            return [[(line, "code")] for line in text.split("\n")]
-        key = clean(path)
-        pieces = text.split("\n")
-        if tail.lines == 0:
-            return [[(f"{key}: ", "muted"), (pieces[0], "output")]]
-        return [[(f"{key}:", "muted")], *([(f"  {piece}", "output")] for piece in pieces)]
 
 
 class ToolBlock(Block):
@@ -125,6 +45,7 @@ class ToolBlock(Block):
         self._clock = clock
         self._tool = name
         self._arguments: Mapping[str, Any] = {}
+        self._summary_text = ""
         self._streaming = Arguments()
         self._output = Tail()
         self._progress = ""
@@ -140,6 +61,7 @@ class ToolBlock(Block):
 
     def set_arguments(self, arguments: Mapping[str, Any]) -> None:
         self._arguments = arguments
+        self._summary_text = tool_text.summary(self._tool, arguments)
         self._streaming = Arguments()
         if self.state == "arguments":
             self.state = "pending"
@@ -332,7 +254,7 @@ class ToolBlock(Block):
 
     def _summary(self) -> str:
         if self.state != "arguments":
-            return tool_text.summary(self._tool, self._arguments)
+            return self._summary_text
         main = tool_text.main_argument(self._tool)
         if main is not None:
             text = self._streaming.text(main).strip()
@@ -370,7 +292,7 @@ class ToolBlock(Block):
 
     def source(self) -> str:
         """The call in one line and its result."""
-        text = f"{self.name} {tool_text.summary(self._tool, self._arguments)}".rstrip()
+        text = f"{self.name} {self._summary_text}".rstrip()
         if self.result is not None and self.result.text:
             text += "\n" + SafeText(self.result.text)
         return text

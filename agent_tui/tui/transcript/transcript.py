@@ -4,18 +4,15 @@ Events go into a frame buffer that is read at most 30 times a second; what a fra
 laid out in slices of at most 8 ms. No timer runs while nothing moves.
 """
 
-import asyncio
+import logging
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.filter import LineFilter
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -25,6 +22,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from agent_tui.tui.glyphs import Glyphs, choose
+from agent_tui.tui.transcript import looks
 from agent_tui.tui.transcript.blocks import (
     Block,
     Delivery,
@@ -34,36 +32,23 @@ from agent_tui.tui.transcript.blocks import (
     join_sources,
 )
 from agent_tui.tui.transcript.code import Code, LineRuns, highlighter
+from agent_tui.tui.transcript.copying import selected_text
 from agent_tui.tui.transcript.feed import Feed
+from agent_tui.tui.transcript.frames import Frames
 from agent_tui.tui.transcript.layout import Layout, Spot
 from agent_tui.tui.transcript.lines import Line, Look, Palette
 from agent_tui.tui.transcript.notices import Level, NoticeBlock, SeparatorBlock
+from agent_tui.tui.transcript.painting import Painter
 from agent_tui.tui.transcript.tool_blocks import ToolBlock
 from agent_tui.tui.transcript.viewport import FrameRow, Viewport
 
-FRAME_S = 1 / 30
-"""Seconds between two readings of the frame buffer while text streams."""
-
-FLOOD_FRAME_S = 1 / 10
-"""The same while more than a screenful comes with each frame: nobody reads that."""
-
-SLICE_S = 0.008
-"""Seconds of work on the event loop before it is given back."""
+_log = logging.getLogger(__name__)
 
 TICK_S = 0.2
 """Seconds between two looks at running elapsed times."""
 
-_SHARE = 3.0
-"""A frame that cost t seconds is followed by at least _SHARE * t of rest."""
-
 _STEP = 64
 """Events between two looks at the time."""
-
-_SELECTED_PARTS = 400
-"""Parts of a selection that are laid out to be copied."""
-
-_STRIPS_KEPT = 400
-"""Painted rows kept; a screenful or two."""
 
 _NEAR = 4
 """Screens: a scroll farther than this jumps by estimated heights, else it is exact."""
@@ -75,74 +60,8 @@ class Transcript(ScrollView):
     ALLOW_MAXIMIZE = False
     FOCUS_ON_CLICK = False
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        f"transcript--{name}"
-        for name in (
-            "user", "prompt", "accent", "muted", "rule", "done", "waiting", "failed", "thinking",
-            "thinking-head", "tool-name", "tool-summary", "output", "heading-1", "heading-2",
-            "heading", "heading-mark", "bullet", "link", "url", "quote", "quote-bar", "table-head",
-            "table-rule", "table-raw", "code-inline", "code-block", "code", "code-keyword",
-            "code-string", "code-number", "code-comment", "code-name", "code-builtin", "diff-add",
-            "diff-del", "diff-hunk", "cursor",
-        )
-    }  # fmt: skip
-
-    DEFAULT_CSS = """
-    Transcript {
-        height: 1fr;
-        padding: 0 1;
-        overflow-x: hidden;
-        overflow-y: scroll;
-        scrollbar-size-vertical: 1;
-        scrollbar-background: $background;
-        scrollbar-background-hover: $background;
-        scrollbar-background-active: $background;
-        scrollbar-color: $rule;
-        scrollbar-color-hover: $muted;
-        scrollbar-color-active: $accent;
-        background: $background;
-        color: $foreground;
-
-        & > .transcript--user { text-style: bold; }
-        & > .transcript--prompt { color: $accent; text-style: bold; }
-        & > .transcript--accent { color: $accent; }
-        & > .transcript--muted { color: $muted; }
-        & > .transcript--rule { color: $rule; }
-        & > .transcript--done { color: $done; }
-        & > .transcript--waiting { color: $waiting; }
-        & > .transcript--failed { color: $failed; }
-        & > .transcript--thinking { color: $muted; text-style: italic; }
-        & > .transcript--thinking-head { color: $muted; }
-        & > .transcript--tool-name { text-style: bold; }
-        & > .transcript--tool-summary { color: $foreground; }
-        & > .transcript--output { color: $muted; }
-        & > .transcript--heading-1 { color: $accent; text-style: bold; }
-        & > .transcript--heading-2 { color: $accent; text-style: bold; }
-        & > .transcript--heading { text-style: bold; }
-        & > .transcript--heading-mark { color: $muted; }
-        & > .transcript--bullet { color: $accent; }
-        & > .transcript--link { text-style: underline; }
-        & > .transcript--url { color: $muted; }
-        & > .transcript--quote { color: $muted; }
-        & > .transcript--quote-bar { color: $rule; }
-        & > .transcript--table-head { text-style: bold; }
-        & > .transcript--table-rule { color: $rule; }
-        & > .transcript--table-raw { color: $foreground; }
-        & > .transcript--code-inline { color: $accent; }
-        & > .transcript--code-block { background: $panel; }
-        & > .transcript--code { background: $panel; color: $foreground; }
-        & > .transcript--code-keyword { background: $panel; color: $accent; }
-        & > .transcript--code-string { background: $panel; color: $done; }
-        & > .transcript--code-number { background: $panel; color: $waiting; }
-        & > .transcript--code-comment { background: $panel; color: $muted; text-style: italic; }
-        & > .transcript--code-name { background: $panel; color: $foreground; text-style: bold; }
-        & > .transcript--code-builtin { background: $panel; color: $waiting; }
-        & > .transcript--diff-add { color: $done; }
-        & > .transcript--diff-del { color: $failed; }
-        & > .transcript--diff-hunk { color: $muted; }
-        & > .transcript--cursor { background: $panel; }
-    }
-    """
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(looks.COMPONENT_CLASSES)
+    DEFAULT_CSS = looks.CSS
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n,ctrl+down", "next_block", "Next", show=False),
@@ -192,17 +111,12 @@ class Transcript(ScrollView):
         self._layout = Layout(look, self._highlight)
         self._feed = Feed(self._layout, self._modes, clock)
         self._view = Viewport(self._layout)
-        self._buffer: deque[Any] = deque()
-        self._pumping = False
-        self._job: Iterator[None] | None = None
+        self._frames = Frames(self, self._frame)
         self._tick_timer: Timer | None = None
         self._colouring = 0
         self._styles_read: dict[str, Style] = {}
-        self._spent = 0.0  # seconds of work in this frame
-        self._rest = FRAME_S
-        self._last_frame = 0.0
         self._shown: list[FrameRow] = []
-        self._strips: dict[int, tuple[Line, Strip]] = {}
+        self._painter = Painter(self, self._layout)
         self._placing = False
         self._thumb = (0, 0)
         self._cursor: Block | None = None
@@ -213,9 +127,7 @@ class Transcript(ScrollView):
 
     def apply(self, event: Any) -> None:
         """Take an AgentEvent or a ConversationEvent; it is shown with the next frame."""
-        self._buffer.append(event)
-        if not self._pumping:
-            self._start_pump()
+        self._frames.put(event)
 
     def load(
         self,
@@ -232,12 +144,13 @@ class Transcript(ScrollView):
 
     def clear(self) -> None:
         """Forget everything shown."""
-        self._buffer.clear()
+        self._frames.finish()
+        self._frames.buffer.clear()
         self._feed.clear()
         self._layout.clear()
         self._view.top = Spot(0, 0, 0)
         self._view.following = True
-        self._cursor = None
+        self._set_cursor(None)
         self._missed = 0
         self._tell_missed()
         self._settle()
@@ -318,7 +231,7 @@ class Transcript(ScrollView):
     @property
     def quiet(self) -> bool:
         """Nothing waits to be shown, laid out or coloured."""
-        return not self._buffer and self._job is None and not self._pumping and not self._colouring
+        return not self._frames.busy and not self._colouring
 
     # --- frames ------------------------------------------------------------------------
 
@@ -329,78 +242,45 @@ class Transcript(ScrollView):
         self._count_missed(before)
         self._settle()
 
-    def _start_pump(self) -> None:
-        if self._buffer and not self._pumping and self.is_running:
-            self._pumping = True
-            self.run_worker(self._pump(), group="transcript", name="frames")
-
-    async def _pump(self) -> None:
-        """Frame after frame until the buffer is empty; then it ends: idle costs nothing."""
-        try:
-            while self._buffer:
-                rest = max(self._rest, self._spent * _SHARE)
-                await asyncio.sleep(max(0.0, self._last_frame + rest - time.monotonic()))
-                self._spent = 0.0
-                self._job = self._frame()
-                while self._slice():  # noqa: ASYNC110 - the work itself is what is waited for
-                    await asyncio.sleep(0)
-                self._last_frame = time.monotonic()
-        finally:
-            self._pumping = False
-
-    def _slice(self) -> bool:
-        """Work on the frame for at most SLICE_S; False when it is done."""
-        job = self._job
-        if job is None:
-            return False
-        begin = time.perf_counter()
-        for _ in job:
-            if time.perf_counter() - begin > SLICE_S:
-                self._spent += time.perf_counter() - begin
-                return True
-        self._spent += time.perf_counter() - begin
-        self._job = None
-        return False
-
     def _frame(self) -> Iterator[None]:
         """All that is in the buffer now, brought to the screen; yields between small steps."""
         before = self._layout.total
-        for number in range(len(self._buffer)):
-            if not self._buffer:
+        for number in range(len(self._frames.buffer)):
+            if not self._frames.buffer:
                 break
-            self._feed.apply(self._buffer.popleft())
+            self._take(self._frames.buffer.popleft())
             if number % _STEP == _STEP - 1:
                 yield
         yield from self._feed.flush_steps()
         self._count_missed(before)
-        flood = self._layout.total - before > max(1, self._view.height)
-        self._rest = FLOOD_FRAME_S if flood else FRAME_S
+        self._frames.flood = self._layout.total - before > max(1, self._view.height)
         yield
         if self._view.height:
             yield from self._view.steps()
             self._place()
         self._watch_time()
 
-    def _finish_frame(self) -> None:
-        """End the frame that is being made, before something else changes the view."""
-        if self._job is not None:
-            job, self._job = self._job, None
-            for _ in job:
-                pass
+    def _take(self, event: Any) -> None:
+        try:
+            self._feed.apply(event)
+        except Exception:  # one bad event must not end the conversation on screen
+            _log.exception("an event could not be shown: %s", getattr(event, "type", event))
+            text = "something that came could not be shown; the log file says what"
+            self._feed.add(NoticeBlock("error", text))
 
     def _drain(self) -> None:
         """Bring everything that has come to the blocks."""
-        self._finish_frame()
-        if self._buffer:
+        self._frames.finish()
+        if self._frames.buffer:
             before = self._layout.total
-            while self._buffer:
-                self._feed.apply(self._buffer.popleft())
+            while self._frames.buffer:
+                self._take(self._frames.buffer.popleft())
             self._feed.flush()
             self._count_missed(before)
 
     def _settle(self) -> None:
         """Show the state now (not while text streams: that has its frames)."""
-        self._finish_frame()
+        self._frames.finish()
         if self._view.height:
             self._view.settle()
             self._place()
@@ -420,7 +300,7 @@ class Transcript(ScrollView):
             self.scroll_y = y
             # The bar is drawn again only where it would look different.
             thumb = (2 * height * height // max(1, total), 2 * height * y // max(1, total))
-            if thumb != self._thumb or self._job is None:
+            if thumb != self._thumb or not self._frames.making:
                 self._thumb = thumb
                 bar = self.vertical_scrollbar
                 bar.window_size = height
@@ -473,7 +353,7 @@ class Transcript(ScrollView):
             self._tick_timer = None
 
     def _tick(self) -> None:
-        if self._job is not None:
+        if self._frames.making:
             return
         visible = {row.spot.block for row in self._view.frame}
         touched = False
@@ -499,7 +379,7 @@ class Transcript(ScrollView):
         if message.colours is not None:
             message.code.colours = message.colours
             self._layout.recoloured(message.code)
-            if not self._pumping:  # else the next frame shows it
+            if not self._frames.busy:  # else the next frame shows it
                 self._settle()
 
     class _Coloured(Message):
@@ -515,13 +395,13 @@ class Transcript(ScrollView):
     def on_mount(self) -> None:
         super().on_mount()
         self._palette()
-        self._start_pump()
+        self._frames.start()
 
     def on_resize(self) -> None:
         size = self.scrollable_content_region.size
         if not size:
             return
-        self._finish_frame()
+        self._frames.finish()
         look = self._layout.look
         self._view.height = size.height
         if look.width != size.width:
@@ -535,17 +415,13 @@ class Transcript(ScrollView):
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        self._strips.clear()
+        self._painter.forget()
         if self.is_mounted and self._palette():
             self._restyle()
 
     def _palette(self) -> bool:
         """Read the styles of the theme; True if they differ from those in use."""
-        prefix = "transcript--"
-        styles = {
-            name.removeprefix(prefix): self.get_component_rich_style(name, partial=True)
-            for name in self.COMPONENT_CLASSES
-        }
+        styles = looks.read_styles(self)
         if styles == self._styles_read:
             return False
         self._styles_read = styles
@@ -553,7 +429,7 @@ class Transcript(ScrollView):
         return True
 
     def _restyle(self) -> None:
-        self._finish_frame()
+        self._frames.finish()
         share = self._view.hold()
         self._layout.restyle(self._layout.look)
         if not self._view.following:
@@ -566,7 +442,7 @@ class Transcript(ScrollView):
             return
         if self.scrollable_content_region.height != self._view.height:
             return  # Textual clamps to a new height; on_resize, which follows, places the view
-        self._finish_frame()
+        self._frames.finish()
         goal = round(new_value)
         rows = goal - self._view.y
         if rows == 0:
@@ -588,7 +464,7 @@ class Transcript(ScrollView):
         self.scroll_to_end()
 
     def scroll_home(self, **options: Any) -> None:
-        self._finish_frame()
+        self._frames.finish()
         self._view.scroll_to(0)
         self._place()
 
@@ -601,108 +477,19 @@ class Transcript(ScrollView):
     # --- painting ----------------------------------------------------------------------
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        # Textual's own way pads, filters and divides every row again for every frame. Rows
-        # that only moved keep their strip here, and with it all that Textual caches in it.
-        styles = self.styles
-        if self.opacity != 1 or styles.has_rule("tint") or styles.has_rule("hatch"):
-            return super().render_lines(crop)
-        if styles.border_top[0] or styles.border_left[0] or styles.outline_top[0]:
-            return super().render_lines(crop)
-        base = self.rich_style
-        filters = self.get_line_filters()
-        left, top = styles.padding.left, styles.padding.top
-        width = self.outer_size.width
-        rows = [self._row(y - top, left, width, base, filters) for y in crop.line_range]
-        if crop.column_span != (0, width):
-            return [strip.crop(*crop.column_span) for strip in rows]
-        return rows
-
-    def _row(
-        self, y: int, left: int, width: int, base: Style, filters: Sequence[LineFilter]
-    ) -> Strip:
-        """A row over the whole width of the widget, padding and all."""
-        frame = self._view.frame
-        if not 0 <= y < len(frame):
-            strip = Strip.blank(width, base)
-            key = None
-        else:
-            row = frame[y]
-            plain = self.text_selection is None and self._cursor is None
-            key = row.spot.key if plain else None
-            if key is not None:
-                known = self._strips.get(key)
-                if known is not None and known[0] is row.line:
-                    return known[1]
-            strip = Strip([Segment(" " * left, base), *self._content(row, base)])
-            strip = strip.extend_cell_length(width, base)
-        background = self.background_colors[1]
-        for line_filter in filters:
-            strip = strip.apply_filter(line_filter, background)
-        if key is not None:
-            if len(self._strips) > _STRIPS_KEPT:
-                self._strips.clear()
-            self._strips[key] = (frame[y].line, strip)
-        return strip
+        if self._painter.plain:
+            return self._painter.rows(self._view.frame, crop)
+        return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
-        base = self.rich_style
-        if not 0 <= y < len(self._view.frame):
-            return Strip.blank(self._layout.look.width, base)
-        return self._content(self._view.frame[y], base)
-
-    def _content(self, row: FrameRow, base: Style) -> Strip:
-        """A row of the frame, with the offsets that text selection needs."""
-        width = self._layout.look.width
-        palette = self._layout.look.palette
-        line = row.line
-        if self._cursor is not None and self._cursor.index == row.spot.block and self.has_focus:
-            base += palette["cursor"]
-        segments = list(Segment.apply_style(line.segments, base)) or [Segment(" ", base)]
-        selection = self.text_selection
-        if selection is not None and (span := selection.get_span(row.spot.key)) is not None:
-            style = self.screen.get_component_rich_style("screen--selection")
-            segments = _styled(segments, *span, style)
-        strip = Strip(segments).apply_offsets(0, row.spot.key)
-        if strip.cell_length > width:
-            return strip.crop(0, width)
-        fill = base + palette[line.fill] if line.fill else base
-        return strip.extend_cell_length(width, fill)
+        return self._painter.content(self._view.frame, y)
 
     # --- selection ---------------------------------------------------------------------
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The source text under a selection: what is only for the eye (indents, gutters,
-        bars) is left out and soft-wrapped rows are joined again."""
-        self._finish_frame()
-        layout = self._layout
-        if not layout.blocks:
-            return None
-        first = Spot(0, 0, 0) if selection.start is None else Spot.from_key(selection.start.y)
-        last = Spot(len(layout.blocks), 0, 0)
-        if selection.end is not None:
-            last = Spot.from_key(selection.end.y)
-        start_x = selection.start.x if selection.start is not None else 0
-        end_x = selection.end.x if selection.end is not None else None
-        pieces: list[str] = []
-        count = 0
-        for block, index in layout.parts_from(first.block, first.part):
-            if (block.index, index) > (last.block, last.part):
-                break
-            count += 1
-            inner = (block.index, index) not in ((first.block, first.part), (last.block, last.part))
-            if inner and count > _SELECTED_PARTS:
-                # Laying out megabytes for a copy would stop the screen: their source will do.
-                pieces.append(f"{block.parts[index].source()}\n")
-                continue
-            for number, line in enumerate(layout.rows(block, index)):
-                spot = (block.index, index, number)
-                if spot < first or spot > last:
-                    continue
-                begin = start_x if spot == first else 0
-                end = end_x if spot == last else None
-                pieces.append(line.copied(begin, end))
-                pieces.append("\n" if line.join is None else line.join)
-        return "".join(pieces).removesuffix("\n"), "\n"
+        """The source text under a selection (Textual asks on copy), and what ends it."""
+        self._frames.finish()
+        return (selected_text(self._layout, selection), "\n") if self._layout.blocks else None
 
     def selection_updated(self, selection: Selection | None) -> None:
         self.refresh()
@@ -726,7 +513,7 @@ class Transcript(ScrollView):
         self._settle()
 
     def _toggle(self, block: Block) -> None:
-        self._finish_frame()
+        self._frames.finish()
         if block.foldable:
             block.expanded = not block.is_open(self._modes)
             block.compose(self._modes)
@@ -778,10 +565,14 @@ class Transcript(ScrollView):
         while 0 <= index < len(blocks):
             block = blocks[index]
             if block.foldable and block.parts:
-                self._cursor = block
+                self._set_cursor(block)
                 self._show_block(block)
                 return
             index += step
+
+    def _set_cursor(self, block: Block | None) -> None:
+        self._cursor = block
+        self._painter.cursor = None if block is None else block.index
 
     def _show_block(self, block: Block) -> None:
         seen = {row.spot.block for row in self._view.frame}
@@ -799,18 +590,3 @@ class Transcript(ScrollView):
 
 def _looks_same(one: Line, other: Line) -> bool:
     return one is other or (one.segments == other.segments and one.fill == other.fill)
-
-
-def _styled(segments: list[Segment], start: int, end: int, style: Style) -> list[Segment]:
-    """The segments with `style` on the characters [start, end), end -1: to the last."""
-    out: list[Segment] = []
-    at = 0
-    for segment in segments:
-        text, own = segment.text, segment.style
-        stop = len(text) if end < 0 else max(0, min(len(text), end - at))
-        begin = min(stop, max(0, start - at))
-        for piece, chosen in ((text[:begin], 0), (text[begin:stop], 1), (text[stop:], 0)):
-            if piece:
-                out.append(Segment(piece, own + style if own and chosen else own))
-        at += len(text)
-    return out
