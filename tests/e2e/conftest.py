@@ -13,7 +13,7 @@ from tests.e2e.terminal import Terminal, run_command
 Open = Callable[..., Terminal]
 Serve = Callable[..., OfflineProcess]
 Run = "Future[CompletedProcess[bytes]]"
-Start = Callable[..., Run]
+Begin = Callable[..., Run]
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +53,8 @@ def serve(folder: Callable[[str], Path]) -> Iterator[Serve]:
 
 
 @pytest.fixture(scope="module")
-def start_command(folder: Callable[[str], Path]) -> Iterator[Start]:
-    """start_command(*argv, **more): a run without a screen, in a home of its own, beside others;
+def begin(folder: Callable[[str], Path]) -> Iterator[Begin]:
+    """begin(*argv, **more): a run without a screen, in a home of its own, beside others;
     .result() waits for it. home=(folder): a home made before."""
     with ThreadPoolExecutor(3) as pool:
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -25,6 +26,9 @@ AGENT_TUI = str(Path(sys.executable).with_name("agent-tui"))
 
 SLOW = 4.0 if os.environ.get("CI") else 2.0
 """How much slower than a person's machine a test's machine may be."""
+
+GRACE_S = 0.7
+"""A question above the composer takes no key for so long after the last one."""
 
 ESC, ENTER, TAB, CTRL_C, CTRL_D, CTRL_J = b"\x1b", b"\r", b"\t", b"\x03", b"\x04", b"\n"
 CTRL_B, CTRL_O, CTRL_T, CTRL_Z = b"\x02", b"\x0f", b"\x14", b"\x1a"
@@ -148,6 +152,13 @@ class Terminal:
         with self._news:
             self._news.wait_for(lambda: self._ended or not self._draft().strip(), 10 * SLOW)
 
+    def answer(self, question: str, key: str) -> None:
+        """Answer a question that stands above the composer, once its grace time is over."""
+        self.wait_for(question)
+        time.sleep(GRACE_S + 0.3)
+        self.send(key)
+        self.wait_gone(question)
+
     def write(self, text: str) -> None:
         """Type into the composer and wait until it stands there."""
         self.send(text)
@@ -194,6 +205,12 @@ class Terminal:
 
     def lines(self) -> list[str]:
         return self.screen().split("\n")
+
+    def backgrounds(self) -> Counter[str]:
+        """How many cells have which background: rrggbb, or a name."""
+        with self._news:
+            rows, cols = range(self._screen.lines), range(self._screen.columns)
+            return Counter(self._screen.buffer[y][x].bg for y in rows for x in cols)
 
     def panel(self) -> str:
         """The side panel's lines."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import Run, Serve, Start
+from tests.e2e.conftest import Begin, Run, Serve
 from tests.e2e.servers import OfflineProcess, result_text
 from tests.e2e.terminal import SLOW, group_lives, start_command, wait_until
 
@@ -49,22 +49,22 @@ def homes(folder: Callable[[str], Path]) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def runs(server: OfflineProcess, start_command: Start, homes: dict[str, Path]) -> dict[str, Run]:
+def runs(server: OfflineProcess, begin: Begin, homes: dict[str, Path]) -> dict[str, Run]:
     """Every run of this module that goes to its end by itself, beside each other."""
     at = ["--base-url", server.url]
     started = {
-        "text": start_command(*at, "-p", "greet me", stdin=b"the piped text\nof two lines\n"),
-        "json": start_command(*at, "-p", "greet as json", "--output", "json"),
-        "stream-json": start_command(*at, "-p", "greet as events", "--output", "stream-json"),
-        "refused": start_command(
+        "text": begin(*at, "-p", "greet me", stdin=b"the piped text\nof two lines\n"),
+        "json": begin(*at, "-p", "greet as json", "--output", "json"),
+        "stream-json": begin(*at, "-p", "greet as events", "--output", "stream-json"),
+        "refused": begin(
             *at, "-p", "make a file, refused", "--output", "json", home=homes["refused"]
         ),
-        "allowed": start_command(
+        "allowed": begin(
             *at, "-p", "make a file, allowed", "--allow", "grep,shell", home=homes["allowed"]
         ),
-        "max-turns": start_command(*at, "-p", "for ever and on", "--max-turns", "2"),
-        "max-cost": start_command(*at, "-p", "dear model", "--max-cost", "0.5"),
-        "max-seconds": start_command(*at, "-p", "be silent for long", "--max-seconds", "1.5"),
+        "max-turns": begin(*at, "-p", "for ever and on", "--max-turns", "2"),
+        "max-cost": begin(*at, "-p", "dear model", "--max-cost", "0.5"),
+        "max-seconds": begin(*at, "-p", "be silent for long", "--max-seconds", "1.5"),
     }
     return started
 

@@ -1,7 +1,6 @@
 """Turns in a terminal: tools, approval, steering, follow-ups, and a stop at every point."""
 
 import re
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +20,6 @@ from tests.e2e.terminal import (
     wait_until,
 )
 
-GRACE_S = 0.7
 STOPPING_WITHIN_S = 0.2
 RETRY_LINE = "Esc stop │"
 """What the line of a wait ends in, on a screen with the panel beside it."""
@@ -90,14 +88,6 @@ def demo(open_terminal: Open) -> Terminal:
     return open_terminal("--demo")
 
 
-def answer(terminal: Terminal, key: str) -> None:
-    """A key, once the dialog has stood there for its grace time."""
-    terminal.wait_for("wants to run")
-    time.sleep(GRACE_S + 0.3)
-    terminal.send(key)
-    terminal.wait_gone("wants to run")
-
-
 def show_end(terminal: Terminal) -> None:
     """To the transcript's end (whether it stays there by itself is a test of its own)."""
     terminal.wait_ready()
@@ -129,7 +119,7 @@ def test_demo_runs_a_command_once_it_is_approved(demo: Terminal) -> None:
     demo.say("run `echo marked > made.txt; echo $((40 + 2)) was counted`")
     demo.wait_for("wants to run")
     assert not (demo.cwd / "made.txt").exists(), "it ran before it was approved"
-    answer(demo, "y")
+    demo.answer("wants to run", "y")
     show_end(demo)
     demo.wait_for(re.compile(r"^ +42 was counted", re.MULTILINE))
     assert (demo.cwd / "made.txt").read_text(encoding="utf-8") == "marked\n"
@@ -138,7 +128,7 @@ def test_demo_runs_a_command_once_it_is_approved(demo: Terminal) -> None:
 def test_demo_does_not_run_a_command_that_is_refused(demo: Terminal) -> None:
     demo.wait_ready()
     demo.say("run `touch refused.txt`")
-    answer(demo, "n")
+    demo.answer("wants to run", "n")
     show_end(demo)
     demo.wait_for("refused this call")
     assert not (demo.cwd / "refused.txt").exists()
@@ -150,7 +140,7 @@ def test_demo_does_not_run_a_command_that_is_refused(demo: Terminal) -> None:
 def test_the_view_follows_the_end_past_a_question(demo: Terminal) -> None:
     demo.wait_ready()
     demo.say("run `seq 1 400`")
-    answer(demo, "y")
+    demo.answer("wants to run", "y")
     demo.wait_ready()
     assert "below" not in demo.screen()
     assert "400" in demo.screen()
@@ -261,7 +251,7 @@ def test_esc_stops_a_command_and_all_it_started(
     terminal = stoppable
     clear(terminal)
     terminal.say("stop me in a command")
-    answer(terminal, "y")
+    terminal.answer("wants to run", "y")
     pid_file = terminal.cwd / "pid"
     pid = int(wait_until(lambda: pid_file.exists() and pid_file.read_text().strip()))
     terminal.wait_status("tools")
