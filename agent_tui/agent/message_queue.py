@@ -200,6 +200,17 @@ class MessageQueue:
         self._changed()
         return item
 
+    def reset(self) -> None:
+        """Empty, not paused, and nothing remembered: another conversation begins, which may
+        bring the same items back later. Raises QueueError while an item is being delivered."""
+        if self._taken:
+            raise QueueError("A message is just being delivered.")
+        for waiting in self._waiting.values():
+            waiting.clear()
+        self._history.clear()
+        self._paused, self._held = False, None
+        self._changed()
+
     def pause(self) -> None:
         self._paused = True
         self._changed()

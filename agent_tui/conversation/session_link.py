@@ -45,13 +45,12 @@ class SessionLink:
         """Close the present session and go on in this one. Only while the agent is idle."""
         old = self.session
         self._detach()
-        for item in self._agent.queue.items():
-            # It stays queued in its own session; here it is only taken out of sight.
-            self._agent.queue.withdraw(item.id)
-        self._agent.queue.resume()
-        await asyncio.to_thread(old.close)
+        # What waits stays queued in its own session; here it is only taken out of sight.
+        self._agent.queue.reset()
+        # At once, so that what is said while the old one closes goes into the new one.
         self._recorder = SessionRecorder(session, notify=self._notify)
         self.attach()
+        await asyncio.to_thread(old.close)
 
     async def on_event(self, event: AgentEvent) -> None:
         await self._recorder.on_event(event)
