@@ -43,7 +43,7 @@ _TAGS = "\U000e0000-\U000e007f"
 
 _CONTROL_IN_ASCII = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _SUSPECT = re.compile(
-    rf"[{_C0}\r\x80-\x9f{_UNSEEN}{_TAGS}\u180e\u200c\u200d{_SELECTORS}\ud800-\udfff]"
+    rf"[{_C0}\r\x80-\x9f{_UNSEEN}{_TAGS}\u180b-\u180f\u200c\u200d{_SELECTORS}\ud800-\udfff]"
 )
 _UNSAFE = re.compile(
     rf"""
@@ -53,7 +53,7 @@ _UNSAFE = re.compile(
     | [\u200c\u200d](?<![{_JOINING_SCRIPTS}].)
       (?!(?<=[{_PICTOGRAPHS}]\u200d)[{_PICTOGRAPHS}])
       (?!(?<=[{_PICTOGRAPHS}]\ufe0f\u200d)[{_PICTOGRAPHS}])
-    | \u180e(?<![\u1820-\u18aa].)
+    | [\u180b-\u180f](?<![\u1820-\u18aa].)
     | (?<=[{_SELECTORS}])[{_SELECTORS}]
     """,
     re.VERBOSE,
