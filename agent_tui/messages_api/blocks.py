@@ -42,11 +42,10 @@ Json = dict[str, Any]
 class TextBlock:
     """A `text` block. citations_delta appends to its citations."""
 
-    __slots__ = ("_joiner", "index", "open", "parts", "template")
+    __slots__ = ("_joiner", "index", "parts", "template")
 
     def __init__(self, index: int, block: Json) -> None:
         self.index = index
-        self.open = True
         self.template = block
         self._joiner = SurrogateJoiner()
         text = block.get("text")
@@ -73,7 +72,6 @@ class TextBlock:
         return None
 
     def close(self, *, complete: bool) -> list[StreamEvent]:
-        self.open = False
         rest = self._joiner.flush()
         events: list[StreamEvent] = []
         if rest:
@@ -92,11 +90,10 @@ class TextBlock:
 class ThinkingBlock:
     """A `thinking` or `redacted_thinking` block. signature_delta replaces (it is whole)."""
 
-    __slots__ = ("_joiner", "index", "open", "parts", "redacted", "signature", "template")
+    __slots__ = ("_joiner", "index", "parts", "redacted", "signature", "template")
 
     def __init__(self, index: int, block: Json) -> None:
         self.index = index
-        self.open = True
         self.template = block
         self._joiner = SurrogateJoiner()
         self.redacted: str | None = None
@@ -128,7 +125,6 @@ class ThinkingBlock:
         return None
 
     def close(self, *, complete: bool) -> list[StreamEvent]:
-        self.open = False
         rest = self._joiner.flush()
         events: list[StreamEvent] = []
         if rest:
@@ -165,7 +161,6 @@ class CallBlock:
         "index",
         "input",
         "invalid",
-        "open",
         "partial",
         "parts",
         "template",
@@ -173,7 +168,6 @@ class CallBlock:
 
     def __init__(self, index: int, block: Json, call_id: str) -> None:
         self.index = index
-        self.open = True
         self.template = block
         self.id = call_id
         self.parts: list[str] = []
@@ -200,7 +194,6 @@ class CallBlock:
         return ToolCallDeltaEvent(self.index, text, self.partial.feed(text))
 
     def close(self, *, complete: bool) -> list[StreamEvent]:
-        self.open = False
         if not complete:
             self.arguments = {} if self.parts else self.input
             return []
@@ -219,11 +212,10 @@ class CallBlock:
     def content(self) -> ToolCall:
         name = self.template.get("name")
         caller = self.template.get("caller")
-        streams = self.open and bool(self.parts)
         return ToolCall(
             id=self.id,
             name=name if isinstance(name, str) else "",
-            arguments={} if streams else self.arguments,
+            arguments=self.arguments,
             caller=cast(Json, caller) if isinstance(caller, dict) else None,
             complete=self.complete,
             invalid_arguments=self.invalid,
@@ -236,11 +228,10 @@ class CallBlock:
 class OpaqueBlock:
     """Any other block, verbatim. The input of server_tool_use and mcp_tool_use streams."""
 
-    __slots__ = ("_joiner", "_texts", "complete", "index", "open", "partial", "parts", "raw")
+    __slots__ = ("_joiner", "_texts", "complete", "index", "partial", "parts", "raw")
 
     def __init__(self, index: int, block: Json) -> None:
         self.index = index
-        self.open = True
         self.raw = block
         self.complete = False
         self.parts: list[str] = []
@@ -276,7 +267,6 @@ class OpaqueBlock:
         return None
 
     def close(self, *, complete: bool) -> list[StreamEvent]:
-        self.open = False
         if not complete:
             return []
         if any(p.strip() for p in self.parts):

@@ -117,7 +117,6 @@ class _Conversation:
         self._texts: list[Block] = []
         self._note: str | None = None
         self._program_calls: set[str] = set()
-        self._answers_program = False
 
     def build(self) -> list[dict[str, Any]]:
         for message in self._history:
@@ -138,7 +137,7 @@ class _Conversation:
         if not blocks:
             return
         self._close_group()
-        self._program_calls = {c.id for c in message.tool_calls if c.programmatic}
+        self._program_calls |= {c.id for c in message.tool_calls if c.programmatic}
         if self._wire and self._wire[-1]["role"] == "assistant":
             self._wire[-1]["content"] += blocks
         else:
@@ -148,7 +147,6 @@ class _Conversation:
 
     def _result(self, message: ToolResultMessage) -> None:
         programmatic = message.tool_call_id in self._program_calls
-        self._answers_program |= programmatic
         self._results.append(
             result_block(
                 message.tool_call_id,
@@ -160,15 +158,14 @@ class _Conversation:
         )
 
     def _close_group(self) -> None:
-        """End the user message between two replies: all results first, then the texts (A03).
-        Only results may answer a program (A26), so the note on an interruption waits then."""
+        """End the user message between two replies: all results first, then the texts (A03)."""
         blocks = self._results + self._texts
-        if blocks and self._note is not None and not self._answers_program:
+        if blocks and self._note is not None:
             blocks.insert(len(self._results), text_block(self._note))
             self._note = None
         if blocks:
             self._wire.append({"role": "user", "content": blocks})
-        self._results, self._texts, self._answers_program = [], [], False
+        self._results, self._texts = [], []
 
 
 def _images(history: Sequence[Message]) -> Iterator[ImageContent]:

@@ -369,6 +369,9 @@ def test_a_repeated_message_start_changes_nothing() -> None:
     _, once = run(start(), text(0, "x"), tool_use(1, "{}"), end("tool_use"))
     _, twice = run(start(), text(0, "x"), start(), tool_use(1, "{}"), end("tool_use"))
     assert twice.content == once.content
+    filled = start([{"type": "text", "text": "p"}])
+    _, message = run(filled, filled, text(1, "x"), end("end_turn"))
+    assert message.text == "px"
 
 
 def test_other_servers_leave_out_starts_stops_and_indexes() -> None:
