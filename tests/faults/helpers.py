@@ -36,13 +36,15 @@ from agent_tui.agent.messages import (
 from agent_tui.agent.tools import AgentTool, ToolContext, ToolResult
 from agent_tui.conversation.build import build_conversation
 from agent_tui.conversation.conversation import AnyEvent, Conversation
-from agent_tui.conversation.endpoint import configured_endpoint
+from agent_tui.conversation.endpoint import Endpoint, configured_endpoint
 from agent_tui.conversation.events import NoticeEvent, RetryEvent
+from agent_tui.conversation.model_choice import ModelChoice
 from agent_tui.conversation.retry import RetryPolicy
+from agent_tui.messages_api.client import ApiEndpoint
 from agent_tui.messages_api.request import build_request
 from agent_tui.offline import OfflineServer, Scenario, validate_request
 from agent_tui.sessions.store import Session
-from agent_tui.settings import load_settings
+from agent_tui.settings import Settings, load_settings
 
 BOUND_S = 20.0
 """Nothing waits so long unless it is broken."""
@@ -361,3 +363,24 @@ def make_agent(
         AgentLoopConfig(model="m", stream_function=script, tools=list(tools), **config),
         messages=messages,
     )
+
+
+def make_conversation(script: Script, *tools: AgentTool, **settings: Any) -> Conversation:
+    """A whole conversation over a scripted model: no server, no disk, fit for a clock that
+    jumps (it starts no thread). All its tools are allowed."""
+    endpoint = Endpoint(ApiEndpoint(base_url="http://127.0.0.1:1", api_key="sk-test-key"))
+    return Conversation(
+        settings=Settings(**settings),
+        endpoint=endpoint,
+        stream_function=script,
+        tools=tools,
+        cwd="/",
+        models=ModelChoice(endpoint, "claude-sonnet-5-5", explicit=True),
+        session=Session.in_memory("/"),
+        allow=[tool.name for tool in tools],
+    )
+
+
+def user_texts(messages: Sequence[Any]) -> list[str]:
+    """What the user said in these messages, in order."""
+    return [m.text for m in messages if m.role == "user"]
