@@ -5,7 +5,7 @@
 BIN := .venv/bin
 ARGS ?=
 
-.PHONY: help run test lint types bench snapshots config constraints clean
+.PHONY: help run test lint types bench snapshots picture config constraints clean
 
 help:
 	@echo "make run        start agent-tui (ARGS=\"...\" are its arguments)"
@@ -14,6 +14,7 @@ help:
 	@echo "make types      pyright"
 	@echo "make bench      the benchmarks; fails when one misses its bound"
 	@echo "make snapshots  take the pictures of the screen anew, to be looked at"
+	@echo "make picture    draw docs/screen.svg anew from the running app"
 	@echo "make config     write config.example.toml anew from the settings"
 	@echo "make constraints  write constraints.txt anew from what is installed"
 
@@ -39,6 +40,9 @@ bench: .venv/.dev
 
 snapshots: .venv/.dev
 	$(BIN)/python -m pytest tests/tui --snapshot-update $(ARGS)
+
+picture: .venv/.run
+	$(BIN)/python .ci/picture.py
 
 config: .venv/.run
 	$(BIN)/python .ci/config_example.py
