@@ -61,6 +61,7 @@ class References:
 class MarkdownPart(Part):
     """A stretch of markdown that stands alone.
 
+    open: text may still come; emphasis that is not closed yet is shown as if it were.
     raw: shown as it is (a table that still grows). table_head: the first two lines of the
     table whose later rows these are. ordinal: number of the first item of a list that goes
     on from the part before. dedent: columns taken off its lines, shown as an indent.
@@ -68,7 +69,7 @@ class MarkdownPart(Part):
     """
 
     __slots__ = (
-        "_codes", "_learned", "_references", "dedent", "join", "ordinal", "raw", "rigid",
+        "_codes", "_learned", "_references", "dedent", "join", "open", "ordinal", "raw", "rigid",
         "table_head", "table_shape", "text",
     )  # fmt: skip
 
@@ -80,6 +81,7 @@ class MarkdownPart(Part):
         self.table_head = ""
         self.table_shape: list[int] | None = None
         self.raw = False
+        self.open = False
         self.rigid = False
         self.join: str | None = None
         self._references = references
@@ -94,6 +96,7 @@ class MarkdownPart(Part):
         return (
             self.text == other.text
             and self.raw == other.raw
+            and self.open == other.open
             and self.gap == other.gap
             and self.ordinal == other.ordinal
             and self.dedent == other.dedent
@@ -126,7 +129,9 @@ class MarkdownPart(Part):
             writer.enter(indent, indent, " " * self.dedent)
         if self.raw:
             return writer.write_raw(self.text)
-        source = f"{self.table_head}\n{self.text}" if self.table_head else self.text
+        source = mended(self.text) if self.open else self.text
+        if self.table_head:
+            source = f"{self.table_head}\n{source}"
         known = self._references.known if self._references else {}
         tokens = _parser().parse(source, {"references": dict(known)} if known else {})
         self._learned = self._references.version if self._references else 0
@@ -149,6 +154,19 @@ class MarkdownPart(Part):
             lines = text.removesuffix("\n").split("\n")
             code = known[key] = Code(language, lines, closed=True)
         return code
+
+
+def mended(text: str) -> str:
+    """Streaming text with what its last line has opened (code, bold) closed, and an opening
+    at its very end left out, so that marks do not flash up until their end has come."""
+    head, newline, line = text.rpartition("\n")
+    if line.lstrip().startswith(("```", "~~~")) or line.strip(" *-_") == "":
+        return text
+    if line.count("`") % 2:
+        line = line[:-1] if line.endswith("`") else f"{line}`"
+    elif line.count("**") % 2:
+        line = line[:-2] if line.endswith("**") else f"{line.rstrip()}**"
+    return head + newline + line
 
 
 class _Frame:

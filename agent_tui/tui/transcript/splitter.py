@@ -502,12 +502,14 @@ class MarkdownSplitter:
             self._drop_open()
             if rest.strip():
                 part = MarkdownPart(rest, self.references)
+                part.open = True
                 part.gap = self._gap if self.parts else 0
                 self._open = part
                 self.parts.append(part)
             return
         lines = [*self._lines, rest] if rest else self._lines
         part = self._make(lines, open=True)
+        part.open = True
         part.gap = self._gap if len(self.parts) > (self._open is not None) else 0
         if isinstance(self._open, MarkdownPart) and self._open.same_as(part):
             return

@@ -26,6 +26,9 @@ WINDOW = 12
 OUTPUT_WINDOW = 8
 """Lines of live output shown below a running call."""
 
+_LEAST_SUMMARY = 16
+"""Cells that the argument of a call keeps beside a long outcome."""
+
 _DEEP_CODE = Prefix([("    ", "")], [("    ", "")])
 
 
@@ -162,12 +165,14 @@ class ToolBlock(Block):
 
     def _argument_parts(self) -> list[Part]:
         arguments = self._arguments
+        if self.state == "waiting" and self._tool == "shell":
+            return []  # the question below shows the whole command
         match self._tool:
             case "shell":
                 command = str(arguments.get("command", ""))
                 if "\n" not in command.strip() and len(command) < 100:
                     return []
-                return plain_parts(SafeText(command.strip()), "code", prefix=DEEP, hard=True)
+                return plain_parts(SafeText(command.strip()), "code", prefix=DEEP)
             case "edit":
                 if self._diff():
                     return []
@@ -235,17 +240,21 @@ class ToolBlock(Block):
             "stopped": (glyphs.stopped, "muted"),
         }[self.state]
         runs += [(f"{glyph} ", style), (self.name, "tool-name")]
-        if text := self._summary():
-            runs.append((f"  {text}", "tool-summary"))
-        note = self._note()
-        if note:
-            runs.append((f"   {note}", "failed" if self.state == "failed" else "muted"))
-        return self._aligned(runs, self._status(look), look)
+        note: Runs = []
+        if text := self._note():
+            note.append((f"   {text}", "failed" if self.state == "failed" else "muted"))
+        return self._aligned(runs, note, self._status(look), look)
 
-    def _aligned(self, runs: Runs, status: str, look: Look) -> Line:
-        """The runs on the left, the status at the right edge; the left gives way."""
-        taken = cell_len(status) + 2 if status else 0
-        left = crop_runs(runs, max(8, look.width - taken), look.glyphs.ellipsis)
+    def _aligned(self, runs: Runs, note: Runs, status: str, look: Look) -> Line:
+        """Name, argument and outcome on the left, the status at the right edge. Where there
+        is no room for all, the argument gives way first."""
+        room = max(8, look.width - (cell_len(status) + 2 if status else 0))
+        if summary := self._summary():
+            taken = sum(cell_len(text) for text, _ in [*runs, *note])
+            least = min(cell_len(summary) + 2, _LEAST_SUMMARY)
+            summary_runs: Runs = [(f"  {summary}", "tool-summary")]
+            runs = runs + crop_runs(summary_runs, max(least, room - taken), look.glyphs.ellipsis)
+        left = crop_runs([*runs, *note], room, look.glyphs.ellipsis)
         if status:
             used = sum(cell_len(text) for text, _ in left)
             left.append((" " * max(1, look.width - used - cell_len(status)), ""))

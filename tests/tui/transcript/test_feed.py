@@ -368,6 +368,21 @@ def test_results_in_a_few_words(
     assert rows == [row]
 
 
+def test_a_long_argument_gives_way_to_the_outcome() -> None:
+    page = Page(width=50)
+    rows = page.apply(
+        ToolExecutionStartEvent("c1", "shell", {"command": "find . " + "-name x " * 20}),
+        ToolExecutionEndEvent("c1", "shell", result("c1", "shell", "a\nb"), False, 2500),
+    )
+    assert rows == ["✓ shell  find . -name x -name x …   2 lines  2.5 s"]
+    failed = result("c2", "read", "the file is much too large to be read at once", is_error=True)
+    rows = page.apply(
+        ToolExecutionStartEvent("c2", "read", {"path": "some/folder/with/a/long/name.txt"}),
+        ToolExecutionEndEvent("c2", "read", failed, True, 5),
+    )
+    assert rows[1] == "✗ read  some/folder/w…   the file is much too lar…"
+
+
 def test_calls_of_a_program_stand_below_it(page: Page) -> None:
     caller = {"type": "code_execution_20250825", "tool_id": "srv1"}
     rows = page.apply(

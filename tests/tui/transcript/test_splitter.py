@@ -152,3 +152,20 @@ def test_a_fence_shows_its_lines_as_they_come() -> None:
     assert [line.shown for line in lay(splitter.parts)] == ["before", "  x = 1", "  y = 2"]
     splitter.feed("`\nafter")
     assert [line.shown for line in lay(splitter.parts)][-2:] == ["  y = 2", "after"]
+
+
+def test_marks_of_open_emphasis_do_not_flash_up() -> None:
+    splitter = MarkdownSplitter()
+    steps = []
+    for piece in ("It is **", "bold", "** and `", "co", "de` done"):
+        splitter.feed(piece)
+        steps.append(lay(splitter.parts)[0].shown)
+    assert steps == [
+        "It is", "It is bold", "It is bold and", "It is bold and co", "It is bold and code done",
+    ]  # fmt: skip
+
+
+@given(documents)
+def test_only_the_open_part_is_mended(text: str) -> None:
+    splitter = split(text)
+    assert not any(part.open for part in splitter.parts if isinstance(part, MarkdownPart))

@@ -421,3 +421,93 @@ async def _drag(pilot: Any, widget: Any, start: tuple[int, int], end: tuple[int,
     await pilot.hover(offset=Offset(left + end[0] - 1, top + end[1]))
     await pilot.mouse_up(offset=Offset(left + end[0] - 1, top + end[1]))
     await pilot.pause()
+
+
+async def test_closed_code_gets_its_colours() -> None:
+    app = TranscriptApp()
+    async with app.run_test(size=(40, 12)) as pilot:
+        transcript = app.transcript
+        transcript.load(
+            [stored_answer("```python\nreturn 1\n```\n\n- ```python\n  return 2\n  ```")]
+        )
+        await settled(pilot)
+        keyword = transcript._layout.look.palette["code-keyword"].color
+        for y in (0, 2):
+            segments = transcript._view.frame[y].line.segments
+            [style] = [s.style for s in segments if s.text == "return"]
+            assert style is not None and style.color == keyword
+
+
+async def test_an_event_that_cannot_be_shown_costs_itself_only(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Broken:
+        type = "notice"
+
+    app = TranscriptApp()
+    async with app.run_test(size=(70, 12)) as pilot:
+        transcript = app.transcript
+        transcript.apply(Broken())
+        transcript.apply(NoticeEvent("info", "and on it goes"))
+        await settled(pilot)
+        assert transcript.lines_shown == [
+            "✗ something that came could not be shown; the log file says what",
+            "· and on it goes",
+        ]
+    assert "notice" in caplog.text
+
+
+async def test_a_text_that_cannot_be_laid_out_is_shown_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("a fault of the parser")
+
+    monkeypatch.setattr("agent_tui.tui.transcript.markdown._Writer.write", broken)
+    app = TranscriptApp()
+    async with app.run_test(size=(40, 12)) as pilot:
+        app.transcript.load([stored_answer("some **text**")])
+        await settled(pilot)
+        assert app.transcript.lines_shown == ["some **text**"]
+
+
+@pytest.mark.parametrize("theme", ["ansi", "high-contrast", "light", "textual-dark"])
+async def test_every_theme_can_be_painted(theme: str) -> None:
+    app = TranscriptApp(theme=theme)
+    async with app.run_test(size=(60, 30)) as pilot:
+        _with_tool(app.transcript)
+        app.transcript.load([stored_answer("# T\n\n`c` **b**\n\n```py\nx = 1\n```\n\n> q")])
+        await settled(pilot)
+        assert "❯" in app.export_screenshot()
+
+
+async def test_without_colour_nothing_is_coloured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = TranscriptApp(theme="ansi")
+    async with app.run_test(size=(60, 30)) as pilot:
+        transcript = app.transcript
+        _with_tool(transcript)
+        transcript.load([stored_answer("# T\n\n`c` **b**\n\n```py\nx = 1\n```")])
+        await settled(pilot)
+        for strip in transcript.render_lines(transcript.size.region):
+            for segment in strip:
+                color = segment.style.color if segment.style else None
+                if color is not None and color.triplet is not None:
+                    assert len(set(color.triplet)) == 1, "only shades of grey"
+
+
+async def test_only_rows_that_changed_are_painted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = TranscriptApp()
+    async with app.run_test(size=(60, 30)) as pilot:
+        transcript = app.transcript
+        transcript.load([stored_answer(PARAGRAPHS)])
+        transcript.apply(ToolExecutionStartEvent("c", "shell", {"command": "x"}))
+        await settled(pilot)
+        regions: list[Any] = []
+        real = transcript.refresh
+        monkeypatch.setattr(
+            transcript, "refresh", lambda *area, **more: regions.extend(area) or real(*area, **more)
+        )
+        app.clock.now += 3
+        transcript._tick()
+        assert [(region.y, region.height) for region in regions] == [(29, 1)]
