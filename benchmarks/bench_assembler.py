@@ -284,16 +284,16 @@ async def compare(readers: Readers, *, quick: bool) -> bool:
     return not table.failed
 
 
-async def main(*, quick: bool) -> int:
+def main(*, quick: bool) -> int:
     server = subprocess.Popen(
         [sys.executable, __file__, "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     try:
         assert server.stdout is not None
-        readers = Readers(int(server.stdout.readline()))
+        port = int(server.stdout.readline())
         print("CPU seconds of the reading process; deltas of "
               f"{DELTA_CHARS} characters, {EVENTS_PER_CHUNK} events to an HTTP chunk")  # fmt: skip
-        return 0 if await compare(readers, quick=quick) else 1
+        return 0 if asyncio.run(compare(Readers(port), quick=quick)) else 1
     finally:
         server.terminate()
         server.wait()
@@ -307,4 +307,4 @@ if __name__ == "__main__":
     if options.serve:
         asyncio.run(serve())
     else:
-        sys.exit(asyncio.run(main(quick=options.quick)))
+        sys.exit(main(quick=options.quick))

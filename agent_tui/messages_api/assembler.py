@@ -42,15 +42,15 @@ class Assembler:
     message_start in the stream (a gateway that asked again upstream) opens a new segment: the
     blocks of the first stay visible, its calls count as cut and never run.
 
-    started: a message_start came. stopped: message_stop came. error: an SSE error event came.
+    started: a message_start (or, from servers that leave it out, a block) came. stopped:
+    message_stop came. error: an SSE error event came.
     """
 
-    def __init__(self, *, secrets: list[str] | None = None, request_id: str | None = None) -> None:
+    def __init__(self, *, secrets: list[str] | None = None) -> None:
         self.started = False
         self.stopped = False
         self.error: ApiError | None = None
         self._secrets = secrets or []
-        self._request_id = request_id
         self._blocks: list[Block] = []
         self._segment = 0
         self._by_wire_index: dict[Any, Block] = {}
@@ -125,22 +125,19 @@ class Assembler:
     # --- events -------------------------------------------------------------------
 
     def _message_start(self, event: Json) -> list[StreamEvent]:
-        value = event.get("message")
-        message = cast(Json, clean_tree(value)) if isinstance(value, dict) else {}
+        message = _clean_dict(event.get("message"))
         api_id = message.get("id")
         api_id = api_id if isinstance(api_id, str) and api_id else None
         repeated = self.started and api_id is not None and api_id == self._api_id
+        events: list[StreamEvent] = []
         if self.started and not repeated:
             _log.warning("a second message_start in one stream: what came before is closed")
-            self._splice()
-        events: list[StreamEvent] = []
+            events += self._splice()
         self._api_id = api_id or self._api_id
         model = message.get("model")
         if isinstance(model, str) and model:
             self._model = model
-        if not self.started:
-            self.started = True
-            events.append(StartEvent(self._api_id, self._model))
+        events += self._begin()
         self._fields.update({k: v for k, v in message.items() if k not in _KNOWN_FIELDS})
         events += self._take_container(message.get("container"))
         self._take_stop(message)
@@ -152,6 +149,12 @@ class Assembler:
                     events += self._open(i, cast(Json, block))
                     self._prefilled.append(i)
         return events
+
+    def _begin(self) -> list[StreamEvent]:
+        if self.started:
+            return []
+        self.started = True
+        return [StartEvent(self._api_id, self._model)]
 
     def _block_start(self, event: Json) -> list[StreamEvent]:
         events = self._settle_prefilled()
@@ -183,7 +186,7 @@ class Assembler:
         block = make_block(len(self._blocks), raw, self._ids)
         self._blocks.append(block)
         self._by_wire_index[wire_index] = block
-        return block.start()
+        return self._begin() + block.start()
 
     def _block_stop(self, event: Json) -> list[StreamEvent]:
         index = event.get("index")
@@ -199,14 +202,13 @@ class Assembler:
 
     def _message_delta(self, event: Json) -> list[StreamEvent]:
         events = self._settle_prefilled()
-        value = event.get("delta")
-        delta = cast(Json, clean_tree(value)) if isinstance(value, dict) else {}
+        delta = _clean_dict(event.get("delta"))
         self._take_stop(delta)
         events += self._take_container(delta.get("container"))
         events += self._take_usage(event.get("usage"))
-        extra = {k: v for k, v in event.items() if k not in ("type", "delta", "usage")}
+        extra = _clean_dict({k: v for k, v in event.items() if k not in ("type", "delta", "usage")})
         extra |= {k: v for k, v in delta.items() if k not in _KNOWN_FIELDS}
-        self._fields.update({k: clean_tree(v) for k, v in extra.items() if v is not None})
+        self._fields.update({k: v for k, v in extra.items() if v is not None})
         return events
 
     def _odd_delta(self, event: Json) -> list[StreamEvent]:
@@ -232,9 +234,10 @@ class Assembler:
 
     # --- parts --------------------------------------------------------------------
 
-    def _splice(self) -> None:
+    def _splice(self) -> list[StreamEvent]:
+        events: list[StreamEvent] = []
         for block in self._by_wire_index.values():
-            block.close(complete=False)
+            events += block.close(complete=False)
         self._by_wire_index.clear()
         self._prefilled.clear()
         for block in self._blocks[self._segment :]:
@@ -243,6 +246,7 @@ class Assembler:
         self._segment = len(self._blocks)
         self._stop_reason = self._stop_sequence = self._stop_details = None
         self.stopped = False
+        return events
 
     def _settle_prefilled(self) -> list[StreamEvent]:
         events: list[StreamEvent] = []
@@ -279,9 +283,9 @@ class Assembler:
 
     def _take_usage(self, value: Any) -> list[StreamEvent]:
         """Counts are cumulative: a later value replaces, a missing one keeps the earlier (A38)."""
-        if not isinstance(value, dict) or not value:
+        fields = _clean_dict(value)
+        if not fields:
             return []
-        fields = cast(Json, clean_tree(value))
         self._usage.update(
             {k: v for k, v in fields.items() if v is not None or k not in self._usage}
         )
@@ -312,6 +316,17 @@ class Assembler:
             container=self._container,
             wire=fields or None,
         )
+
+
+def _clean_dict(value: Any) -> Json:
+    """The object, cleaned; {} for anything else, and for one that is nested too deeply."""
+    if not isinstance(value, dict):
+        return {}
+    try:
+        return cast(Json, clean_tree(value))
+    except ValueError:
+        _log.warning("a field that is nested too deeply: left out")
+        return {}
 
 
 def _count(value: Any) -> int | None:

@@ -53,7 +53,7 @@ def object_schema(schema: Any) -> Schema:
     schema = cast(Schema, schema)
     if _is_plain(schema):
         return schema
-    folded = _folded(schema, schema, _LEVELS)
+    folded = _folded(schema, schema, _LEVELS, frozenset())
     properties: dict[str, Any] = folded.get("properties") or {}
     needed: list[Any] = folded.get("required") or []
     for key in [k for k in properties if not _KEY.fullmatch(k)]:
@@ -73,8 +73,9 @@ def _is_plain(schema: Mapping[str, Any]) -> bool:
     )
 
 
-def _folded(schema: Any, root: Mapping[str, Any], levels: int) -> Schema:
-    """A new object schema that takes all that this one takes (and perhaps more)."""
+def _folded(schema: Any, root: Mapping[str, Any], levels: int, followed: frozenset[str]) -> Schema:
+    """A new object schema that takes all that this one takes (and perhaps more). followed: the
+    references on the way here; one that comes back to itself would multiply without end."""
     if not isinstance(schema, Mapping) or levels <= 0:
         raise UnusableSchema("its schema is not that of an object")
     given = cast(Mapping[str, Any], schema)
@@ -92,24 +93,35 @@ def _folded(schema: Any, root: Mapping[str, Any], levels: int) -> Schema:
     out["properties"] = dict(cast(dict[str, Any], properties))
     names = list(cast(list[Any], required))
     if "$ref" in given:
-        _merge(out, names, [_folded(_target(given["$ref"], root), root, levels - 1)], every=True)
+        reference = str(given["$ref"])
+        if reference in followed:
+            raise UnusableSchema("its schema refers to itself")
+        target = _target(given["$ref"], root)
+        _merge(out, names, [_folded(target, root, levels - 1, followed | {reference})], every=True)
     for key, every in (("allOf", True), ("anyOf", False), ("oneOf", False)):
         if key in given:
             parts: Any = given[key]
             if not isinstance(parts, list) or not parts:
                 raise UnusableSchema(f"its {key} is not a list of schemas")
-            _merge(out, names, _parts(cast(list[Any], parts), root, levels, every), every=every)
+            schemas = _parts(cast(list[Any], parts), root, levels, followed, every)
+            _merge(out, names, schemas, every=every)
     if names:
         out["required"] = names
     return out
 
 
-def _parts(parts: list[Any], root: Mapping[str, Any], levels: int, every: bool) -> list[Schema]:
+def _parts(
+    parts: list[Any],
+    root: Mapping[str, Any],
+    levels: int,
+    followed: frozenset[str],
+    every: bool,
+) -> list[Schema]:
     """Of alternatives those that are objects (one that is null or a text is no call)."""
     folded: list[Schema] = []
     for part in parts:
         try:
-            folded.append(_folded(part, root, levels - 1))
+            folded.append(_folded(part, root, levels - 1, followed))
         except UnusableSchema:
             if every:
                 raise

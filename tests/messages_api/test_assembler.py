@@ -390,6 +390,32 @@ def test_other_servers_leave_out_starts_stops_and_indexes() -> None:
     assert call.complete and call.arguments == {"path": "a"}
 
 
+def test_a_stream_without_message_start_keeps_its_content() -> None:
+    events, message = run(text(0, "Hi"), end("end_turn"))
+    assert kinds(events)[:2] == ["start", "text_start"]
+    assert (message.text, message.stop_reason) == ("Hi", "end_turn")
+
+
+def test_fields_nested_too_deeply_cost_only_themselves() -> None:
+    deep: Any = []
+    for _ in range(150):
+        deep = [deep]
+    tail = end("end_turn", {"output_tokens": 3, "x": deep})
+    tail[0]["context_management"] = deep
+    _, message = run(
+        start(), whole(0, {"type": "hologram", "d": deep}), text(1, "kept"), tail
+    )  # fmt: skip
+    assert (message.text, message.stop_reason) == ("kept", "end_turn")
+    assert len(message.content) == 1
+    _, message = run(start([{"type": "hologram", "d": deep}]), text(0, "kept"), end("end_turn"))
+    assert message.text == "kept"
+
+
+def test_a_block_whose_template_lacks_its_value_still_has_it() -> None:
+    block = TextContent(text="x", wire={"citations": None})
+    assert sent_block(block) == {"citations": None, "type": "text", "text": "x"}
+
+
 def test_a_call_without_stop_and_without_whole_json_is_cut() -> None:
     _, message = run(start(), tool_use(0, '{"path":"a')[:-1], end("tool_use"))
     assert not message.tool_calls[0].complete

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_tui.agent.tools import AgentTool, ToolContext, ToolResult
@@ -99,6 +99,7 @@ _schemas = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(_schemas)
 def test_any_schema_is_folded_into_a_legal_one_or_left_out(schema: Any) -> None:
     usable, left_out = usable_tools([tool("t", schema)])
@@ -108,3 +109,12 @@ def test_any_schema_is_folded_into_a_legal_one_or_left_out(schema: Any) -> None:
         assert folded["type"] == "object"
         assert not {"anyOf", "oneOf", "allOf", "$ref"} & set(folded)
         assert all(key in ("a", "b") for key in folded.get("properties", {}))
+
+
+def test_references_in_a_circle_cost_nothing() -> None:
+    """Followed as deep as the limit, these would be 8 ** 10 schemas."""
+    circle = {"type": "object", "anyOf": [{"$ref": "#"}] * 8}
+    with pytest.raises(UnusableSchema):
+        object_schema(circle)
+    usable = {"type": "object", "anyOf": [{"$ref": "#"}] * 8 + [{"properties": {"a": TEXT}}]}
+    assert set(object_schema(usable)["properties"]) == {"a"}
