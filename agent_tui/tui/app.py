@@ -207,7 +207,7 @@ class AgentTuiApp(CalmCrash, ScreenActions, inherit_bindings=False):
                 self.leaving.begin(0)
             case "clear":
                 self.transcript.clear()
-                self.presenter.tools.clear()
+                self.presenter.clear()
                 self.view.panels()
             case "login":
                 self.opener.log_in()

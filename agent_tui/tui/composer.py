@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding
 from textual.message import Message
@@ -107,6 +106,7 @@ class Composer(TextArea):
         text = self.draft
         self.text = ""
         self._pastes = PasteCollapse()
+        self._searching = None
         self.completion.hide()
         return text
 
@@ -126,6 +126,8 @@ class Composer(TextArea):
     def begin_errand(self, errand: Errand, text: str = "") -> None:
         if self.errand is not None:
             self.end_errand(left=True)
+        if self._searching is not None:
+            self._end_search(self._searching)
         errand.draft, errand.cursor = self.draft, self.cursor_location
         self.errand = errand
         self.completion.hide()
@@ -149,7 +151,8 @@ class Composer(TextArea):
     def _offered(self, key: str) -> bool:
         """Note the key's time; True when a waiting dialog took it."""
         taken = self.offer_key(key)
-        self.last_key_at = self.clock()
+        if not taken:
+            self.last_key_at = self.clock()
         return taken
 
     async def _on_key(self, event: events.Key) -> None:
@@ -194,6 +197,7 @@ class Composer(TextArea):
             self.delete((row, column - len(name)), (row, column))
 
     def action_send(self) -> None:
+        self._show_list()  # what is typed now counts, not what the list was made for
         if self._searching is not None:
             self._accept_search()
         elif self._completes and not self._is_known_command():
@@ -207,6 +211,7 @@ class Composer(TextArea):
             self.post_message(m.SendRequested(text))
 
     def action_follow_up(self) -> None:
+        self._show_list()
         if self._searching is not None:
             self._accept_search()
         elif self._completes:
@@ -332,9 +337,3 @@ class Composer(TextArea):
         if self.is_empty != self._known_empty:
             self._known_empty = self.is_empty
             self.post_message(m.DraftChanged(self.is_empty))
-
-    @property
-    def caret_column(self) -> int:
-        """The caret's cell in its line, for tests of wide characters."""
-        row, column = self.cursor_location
-        return cell_len(self.document.get_line(row)[:column])

@@ -20,6 +20,7 @@ from agent_tui.agent.events import (
 )
 from agent_tui.conversation.events import ConversationEvent
 from agent_tui.tui.lines import one_line
+from agent_tui.tui.transcript.tool_text import was_stopped
 
 RowState = Literal["arguments", "waiting", "asking", "running", "done", "failed", "stopped"]
 MAX_ROWS = 300
@@ -388,6 +389,11 @@ class Presenter:
                 return False
         return True
 
+    def clear(self) -> None:
+        """A new conversation: what the panels show of the old one goes."""
+        self.tools.clear()
+        self.container = ContainerState()
+
     def tick(self) -> None:
         """Once a second while `moving`."""
         self.status.rate = self.rate.tokens_per_second() if self._streaming else None
@@ -406,14 +412,3 @@ class Presenter:
     def _over_retry(self) -> None:
         if self.retry.attempt:
             self.retry = RetryState()
-
-
-def was_stopped(result: Any) -> bool:
-    """True for the result of a call that was stopped or skipped rather than failed."""
-    details = getattr(result, "details", None)
-    if isinstance(details, dict) and details.get("outcome") in ("aborted", "skipped", "stopped"):
-        return True
-    text = str(getattr(result, "text", ""))[:200].lower()
-    return bool(getattr(result, "is_error", False)) and any(
-        word in text for word in ("aborted", "stopped by the user", "skipped", "interrupted")
-    )

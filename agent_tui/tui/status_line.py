@@ -33,8 +33,8 @@ class StatusLine(Drawn):
         self.refresh()
 
     def flash(self, text: str, seconds: float = 3.0) -> None:
-        """Our own sentence, or safe text; it leaves after `seconds`."""
-        self.flashed = text
+        """A short sentence; it leaves after `seconds`."""
+        self.flashed = one_line(text, 300)
         if self._flash_timer is not None:
             self._flash_timer.stop()
         self._flash_timer = self.set_timer(seconds, self._flash_over)

@@ -28,7 +28,19 @@ class FakeClock:
         self.now += seconds
 
 
-_NAMED = {"enter", "tab", "escape", "backspace", "left", "home", "up", "ctrl+c", "ctrl+d", "ctrl+j"}
+_NAMED = {
+    "enter",
+    "tab",
+    "escape",
+    "backspace",
+    "left",
+    "home",
+    "up",
+    "down",
+    "ctrl+c",
+    "ctrl+d",
+    "ctrl+j",
+}
 
 
 class Driven:

@@ -22,7 +22,7 @@ async def test_it_shows_what_will_run_and_the_answers(drive: Drive):
         await asked(d, command="git push --force origin main")
         assert "shell wants to run" in d.screen
         assert "git push --force origin main" in d.screen
-        assert "always for shell: git push" in d.screen
+        assert "a always for shell:" in d.screen
 
 
 async def test_y_answers_after_the_grace_time_on_an_empty_draft(drive: Drive):

@@ -177,6 +177,15 @@ async def test_a_slash_command_acts_at_once_while_running(drive: Drive):
         assert d.conv.called("command")[-1] == ("/model x",) and d.conv.entries == []
 
 
+async def test_enter_right_behind_a_word_completes_what_is_typed_now(drive: Drive):
+    async with drive() as d:
+        await d.type("/m")
+        await d.burst("x", "enter")
+        assert d.conv.called("command") == [("/mx",)], "not the /model of the list before"
+        await d.burst("/mod", "tab", "opus", "enter")
+        assert d.conv.called("command")[-1] == ("/model opus",)
+
+
 async def test_quit_ends_the_app_and_closes_the_conversation(drive: Drive):
     async with drive() as d:
         await d.type("/quit")

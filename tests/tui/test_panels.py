@@ -35,7 +35,7 @@ async def test_the_timeline(drive: Drive):
         emit(ToolExecutionStartEvent("c", "read", {"path": "x"}))
         emit(end("c", is_error=True, text="no such file"))
         emit(ToolExecutionStartEvent("d", "shell", {"command": "sleep 9"}))
-        emit(end("d", is_error=True, text="Stopped by the user."))
+        emit(end("d", is_error=True, text="Interrupted: the user stopped this call."))
         emit(MessageUpdateEvent("m", ToolCallStartEvent(0, ToolCall(id="e", name="edit"))))
         d.clock.pass_(6)
         d.app.view.tick()

@@ -84,7 +84,7 @@ def test_failed_and_stopped_calls_differ(presenter: Presenter):
     for call_id in ("bad", "stopped", "never"):
         presenter.apply(ToolExecutionStartEvent(call_id, "shell", {}))
     presenter.apply(end("bad", is_error=True, text="exit code 1"))
-    presenter.apply(end("stopped", is_error=True, text="Stopped by the user."))
+    presenter.apply(end("stopped", is_error=True, text="Interrupted: the user stopped this call."))
     presenter.apply(AgentEndEvent([]))
     assert states(presenter) == [("bad", "failed"), ("stopped", "stopped"), ("never", "stopped")]
 

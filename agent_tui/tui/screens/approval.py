@@ -74,9 +74,9 @@ class ApprovalDialog(InlineDialog):
         yes = Content.assemble("y", (" once", "$muted"), "   ")
         no = Content.assemble("n", (" no", "$muted"), "   ")
         rest = Content.assemble(
-            "a", (f" always for {always}", "$muted"), "   r", (" no, with a reason", "$muted"),
-            "   " if self.is_cut else "", "o" if self.is_cut else "",
-            (" read all" if self.is_cut else "", "$muted"),
+            "r", (" no, with a reason   ", "$muted"),
+            "o" if self.is_cut else "", (" read all   " if self.is_cut else "", "$muted"),
+            "a", (f" always for {always}", "$muted"),
         )  # fmt: skip
         if self.has_focus:
             return Content.assemble(yes, no, rest)
