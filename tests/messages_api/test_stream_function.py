@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import queue
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncIterator
 from typing import Any
@@ -427,3 +429,14 @@ async def test_warm_up_never_raises() -> None:
     await warm_up(ApiEndpoint())
     await warm_up(ApiEndpoint(api_key="", base_url="nonsense"))
     await warm_up(ApiEndpoint(base_url="http://127.0.0.1:9"))
+
+
+def test_importing_the_room_leaves_the_sdk_alone() -> None:
+    """It costs seconds; faces import this room before their first paint."""
+    heavy = ("anthropic", "httpx2", "mcp", "textual")
+    code = (
+        "import sys, agent_tui.messages_api;"
+        f"sys.exit(', '.join(m for m in {heavy!r} if m in sys.modules) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
