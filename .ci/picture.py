@@ -26,7 +26,7 @@ def shop(folder: Path) -> None:
     (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n", "utf-8")
 
 
-async def draw(out: Path) -> None:
+async def draw() -> str:
     from agent_tui.settings import load_settings
     from agent_tui.tui.app import AgentTuiApp
     from agent_tui.tui.starter import Starter
@@ -61,7 +61,7 @@ async def draw(out: Path) -> None:
         svg = app.export_screenshot(title="agent-tui")
     # Fonts come from whoever looks at it: the picture must not fetch any.
     svg = re.sub(r"@font-face\s*{[^}]*}", "", svg)
-    out.write_text("\n".join(line.rstrip() for line in svg.splitlines()) + "\n", "utf-8")
+    return "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"
 
 
 def main() -> None:
@@ -74,8 +74,9 @@ def main() -> None:
         folder.mkdir(parents=True)
         shop(folder)
         os.chdir(folder)
-        asyncio.run(draw(out))
+        picture = asyncio.run(draw())
         os.chdir(ROOT)
+    out.write_text(picture, "utf-8")
 
 
 if __name__ == "__main__":
