@@ -355,10 +355,14 @@ def _cuts(turn: list[_Step], unresolved: set[str]) -> list[int | None]:
     call of a program that got no further. What a cut takes the result from is cut as well."""
     if not unresolved and not any(step.programs for step in turn):
         return [None] * len(turn)
-    ended: set[str] = set()
+    ended: dict[str, int] = {}
+    """Programs that wait in the last message that is left, and where their last calls begin."""
     while True:
-        gone = set(ended)
-        cuts = [_cut_at(step, unresolved, gone) for step in turn]
+        gone: set[str] = set()
+        cuts: list[int | None] = []
+        for number, step in enumerate(turn):
+            gone |= {program for program, begins in ended.items() if begins == number}
+            cuts.append(_cut_at(step, unresolved, gone))
         lost = {
             answered
             for step, at in zip(turn, cuts, strict=True)
@@ -368,18 +372,22 @@ def _cuts(turn: list[_Step], unresolved: set[str]) -> list[int | None]:
         }
         # Text follows the last message that is left, so no program may wait in it; also not
         # one that began before this history.
-        programs = _last_left(turn, cuts).programs
-        if lost <= unresolved and not programs:
+        number, last_left = _last_left(turn, cuts)
+        if lost <= unresolved and not last_left.programs:
             return cuts
         unresolved = unresolved | lost
-        ended |= programs
+        for program in last_left.programs:
+            begins = number
+            while begins > 0 and program in turn[begins - 1].programs:
+                begins -= 1
+            ended[program] = begins
 
 
-def _last_left(turn: list[_Step], cuts: list[int | None]) -> _Step:
-    """What the cuts leave of the last message that they leave something of."""
-    left = _Step(turn[0].message, [])
+def _last_left(turn: list[_Step], cuts: list[int | None]) -> tuple[int, _Step]:
+    """What the cuts leave of the last message that they leave something of, and its number."""
+    left = (0, _Step(turn[0].message, []))
     tainted = False
-    for step, at in zip(turn, cuts, strict=True):
+    for number, (step, at) in enumerate(zip(turn, cuts, strict=True)):
         content = [
             block
             for index, block in enumerate(step.content)
@@ -390,7 +398,7 @@ def _last_left(turn: list[_Step], cuts: list[int | None]) -> _Step:
         ]
         tainted = tainted or at is not None
         if content:
-            left = _Step(step.message, content)
+            left = (number, _Step(step.message, content))
     return left
 
 

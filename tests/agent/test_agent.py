@@ -136,6 +136,23 @@ def test_a_paused_program_holds_the_steer_and_says_so() -> None:
     assert agent.state.pending_program_calls == 0
 
 
+def test_after_an_abort_in_a_program_nothing_is_held() -> None:
+    agent = agent_with(Model(answer(call("a", caller=PROGRAM))), tool())
+    item = agent.steer("s0")
+
+    def stop() -> None:
+        agent.queue.lock(agent.steer("s1").id)
+        agent.abort()
+
+    on(agent, "tool_execution_start", stop)
+    clock_loop.run(agent.start("go"))
+    (left,) = agent.queue.items()
+    agent.queue.unlock(left.id)
+    assert (item.state, left.state) == ("delivered", "queued")
+    assert agent.delivery_point(left) == "with the next prompt"
+    assert agent.state.pending_program_calls == 0
+
+
 def test_a_paused_turn_holds_the_steer_until_the_turn_is_over() -> None:
     said: list[str] = []
     agent = agent_with(Model(answer("one", stop="pause_turn"), answer("two")))

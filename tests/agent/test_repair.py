@@ -24,7 +24,9 @@ from agent_tui.agent.messages import (
     text_content,
 )
 
-thorough = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+thorough = settings(
+    max_examples=150, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 
 PICTURE = ImageContent(data="AAAA", media_type="image/png")
 PROGRAM = {"type": "code_execution_20260120", "tool_id": "srv1"}
