@@ -28,6 +28,8 @@ MAX_ROWS = 300
 CHARS_PER_TOKEN = 4.0
 """A rough measure for the live rate; the real count replaces it when the server sends it."""
 RATE_WINDOW_S = 3.0
+SILENT_FROM_S = 3.0
+"""A shorter silence of the server is not worth a word."""
 _TELLING = ("command", "path", "pattern", "query", "url", "file", "name", "sql", "code")
 
 
@@ -256,6 +258,10 @@ class StatusState:
     context_tokens: int | None = None
     context_window: int | None = None
     rate: float | None = None
+    silent_s: int = 0
+    """Seconds since the server was last heard; 0 while that is not long."""
+    silence_limit_s: float | None = None
+    """After so much silence the request is tried again (setting idle_timeout_s)."""
 
     @property
     def context_percent(self) -> int | None:
@@ -283,6 +289,7 @@ class Presenter:
         self.status = StatusState()
         self.retry = RetryState()
         self.rate = Rate(clock)
+        self._heard = clock()
 
     @property
     def moving(self) -> bool:
@@ -297,6 +304,7 @@ class Presenter:
     def stream(self, event: StreamEvent) -> bool:
         """One StreamEvent of the message under way; True when a panel has to be drawn anew."""
         self._over_retry()
+        self._heard = self._clock()
         match event.type:
             case "text_delta" | "thinking_delta":
                 self.rate.add(len(event.delta))
@@ -397,6 +405,14 @@ class Presenter:
     def tick(self) -> None:
         """Once a second while `moving`."""
         self.status.rate = self.rate.tokens_per_second() if self._streaming else None
+        self.status.silent_s = self._silence()
+
+    def _silence(self) -> int:
+        """Of the request that is out; while a retry waits there is none."""
+        if self.status.status not in ("waiting", "streaming"):
+            return 0
+        silent = self._clock() - max(self._heard, self.retry.until)
+        return int(silent) if silent >= SILENT_FROM_S else 0
 
     @property
     def _streaming(self) -> bool:
@@ -404,6 +420,8 @@ class Presenter:
 
     def _status_changed(self, status: str) -> None:
         self.status.status = status
+        self.status.silent_s = 0
+        self._heard = self._clock()
         if status in ("ready", "streaming", "stopping"):
             self._over_retry()
         if status != "streaming":

@@ -60,20 +60,31 @@ class StatusLine(Drawn):
             parts.append(f"{state.rate:.0f} tok/s")
         return [part for part in parts if part]
 
+    def silence(self) -> str:
+        """How long the server has not been heard, and when the request is tried again (A20)."""
+        silent, limit = self.state.silent_s, self.state.silence_limit_s
+        if not silent:
+            return ""
+        until = f" of {limit:g}" if limit is not None and silent <= limit else ""
+        return f" silent for {silent}{until} s"
+
     def render(self) -> Content:
         width = self.size.width
         narrow = width < 80
+        between = f" {self.glyphs.info} "
         status = self.state.status
-        left = Content.assemble(" ", (status, _STYLES.get(status, "")))
+        left = Content.assemble(
+            " ", (status, _STYLES.get(status, "")), (self.silence(), "$waiting")
+        )
         if self.demo and narrow:
-            left = Content.assemble(left, (" · demo", "$waiting"))
+            left = Content.assemble(left, (f"{between}demo", "$waiting"))
         for part in self.parts(narrow):
-            longer = Content.assemble(left, (f" · {part}", "$muted"))
+            longer = Content.assemble(left, (f"{between}{part}", "$muted"))
             if longer.cell_length >= width:
                 break
             left = longer
         right = self._right(width - left.cell_length - 3)
-        folder = f" · {self.folder}"
+        folder = f"{between}{self.folder}"
         if self.folder and left.cell_length + len(folder) + right.cell_length + 3 <= width:
             left = Content.assemble(left, (folder, "$muted"))
         space = width - left.cell_length - right.cell_length

@@ -44,7 +44,9 @@ class View:
         self._container.show(presenter.container, time.time())
 
     def status(self) -> None:
-        self._app.status_line.show(self._app.presenter.status)
+        app = self._app
+        app.presenter.status.silence_limit_s = getattr(app.settings, "idle_timeout_s", None)
+        app.status_line.show(app.presenter.status)
 
     def retry(self) -> None:
         self._retry.show(self._app.presenter.retry, self._app.clock())

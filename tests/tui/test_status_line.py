@@ -1,8 +1,10 @@
+from types import SimpleNamespace
+
 import pytest
 
 from agent_tui.agent.events import MessageStartEvent, MessageUpdateEvent, TextDeltaEvent
 from agent_tui.agent.messages import AssistantMessage
-from agent_tui.conversation.events import SettingChangedEvent, UsageChangedEvent
+from agent_tui.conversation.events import RetryEvent, SettingChangedEvent, UsageChangedEvent
 from agent_tui.tui.status_line import money
 from tests.tui.conftest import Drive, Driven
 
@@ -69,3 +71,29 @@ async def test_when_narrow_the_model_is_short_and_nothing_wraps(drive: Drive):
         await d.until(lambda: "18 %" in last(d))
         assert "sonnet-5-5" in last(d) and "claude" not in last(d)
         assert len(last(d)) <= 40
+
+
+async def test_a_silent_server_is_seen_and_counted_towards_the_next_try(drive: Drive):
+    """Fault A20: never a still screen that says nothing."""
+    settings = SimpleNamespace(theme="dark", idle_timeout_s=120.0)
+    async with drive(settings=settings) as d:
+        d.conv.set_status("waiting")
+        d.clock.pass_(2)
+        d.app.view.tick()
+        assert "silent" not in d.screen
+        d.clock.pass_(10)
+        d.app.view.tick()
+        await d.shows("waiting silent for 12 of 120 s")
+        d.conv.emit(MessageUpdateEvent("m", TextDeltaEvent(0, "here")))
+        d.app.view.tick()
+        await d.until(lambda: "silent" not in d.screen.splitlines()[-1])
+        d.clock.pass_(5)
+        d.app.view.tick()
+        await d.shows("silent for 5 of 120 s")
+        d.conv.emit(RetryEvent(1, 8.0, "The server has been silent for too long."))
+        d.app.view.tick()
+        await d.until(lambda: "silent" not in d.screen.splitlines()[-1])
+        d.conv.set_status("ready")
+        d.clock.pass_(50)
+        d.app.view.tick()
+        await d.until(lambda: "silent for" not in d.screen.splitlines()[-1])
