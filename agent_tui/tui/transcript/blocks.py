@@ -4,6 +4,7 @@ A block holds state and makes parts of it; it knows neither the screen nor its p
 All text is made safe on its way in.
 """
 
+import logging
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Literal
 from rich.cells import cell_len
 from rich.segment import Segment
 
-from agent_tui.text import AnsiStyle, SafeReader, SafeText, ansi_spans, clean
+from agent_tui.text import AnsiStyle, SafeReader, SafeText, ansi_spans, clean, count
 from agent_tui.tui.transcript.heights import Heights
 from agent_tui.tui.transcript.lines import Line, Look, Prefix, Runs, lay_runs, row
 from agent_tui.tui.transcript.parts import (
@@ -24,6 +25,8 @@ from agent_tui.tui.transcript.parts import (
     spans_to_lines,
 )
 from agent_tui.tui.transcript.splitter import MarkdownSplitter
+
+_log = logging.getLogger(__name__)
 
 ThinkingMode = Literal["folded", "open", "hidden"]
 Delivery = Literal["prompt", "steer", "follow_up"]
@@ -77,9 +80,14 @@ class Block:
     def compose(self, modes: Modes) -> None:
         """Make the parts anew from the state."""
 
-    def tick(self) -> bool:
-        """The time has moved on: True if the first row may look different now."""
-        return False
+    def make(self, modes: Modes) -> None:
+        """compose(), whatever the model or a server has sent."""
+        try:
+            self.compose(modes)
+        except Exception:  # what is foreign may have any shape
+            _log.exception("a %s could not be shown", self.kind)
+            text = f"this {self.kind} could not be shown; the log file says why"
+            self.parts = plain_parts(text, "failed", prefix=HANG)
 
     def estimate(self, width: int) -> int:
         """About how many rows, for a block whose parts are not made yet."""
@@ -137,8 +145,8 @@ class _PromptHead(Part):
         mark = f"{glyph} "
         out: list[Line] = []
         prefix = Prefix([(mark, "prompt")], [(" " * cell_len(mark), "")])
-        for piece in cut_line(self._line):
-            lay_runs([(piece, "user")], look, out, prefix)
+        for runs in cut_line(self._line, "user"):
+            lay_runs(runs, look, out, prefix)
             prefix = Prefix(prefix.rest, prefix.rest)
         if block.note:
             last = out[-1]
@@ -255,7 +263,7 @@ class TextBlock(Block):
 def ansi_lines(text: str, style: str) -> list[Runs]:
     """Tool output → lines of runs, its colours kept."""
     if "\x1b" not in text and "\r" not in text:
-        return [[(piece, style)] for line in SafeText(text).split("\n") for piece in cut_line(line)]
+        return [runs for line in SafeText(text).split("\n") for runs in cut_line(line, style)]
     spans = [(part, ansi_style(values, style)) for part, values in ansi_spans(text)]
     return spans_to_lines(spans)
 
@@ -292,21 +300,22 @@ class BashBlock(Block):
         self.output = ""
         self.exit_code: int | None = None
         self.cancelled = False
-        self.note = ""
 
     def compose(self, modes: Modes) -> None:
         self.parts = [RowPart(lambda look: [self._head(look)], f"!{self.command}")]
         lines = ansi_lines(self.output.rstrip("\n"), "output") if self.output.strip() else []
-        hidden = 0
         if not self.is_open(modes) and len(lines) > self.PREVIEW:
             hidden = len(lines) - self.PREVIEW
             lines = lines[-self.PREVIEW :]
-            text = f"… {hidden} earlier lines"
-            self.parts += plain_parts(text, "muted", prefix=DEEP)
+            self.parts.append(RowPart(lambda look: [self._hidden(look, hidden)]))
         self.parts += lines_to_parts(lines, prefix=DEEP, hard=True)
 
     def is_open(self, modes: Modes) -> bool:
         return bool(self.expanded)
+
+    def _hidden(self, look: Look, lines: int) -> Line:
+        text = f"{look.glyphs.ellipsis} {count(lines)} earlier lines"
+        return row([("    ", ""), (text, "muted")], look)
 
     def _head(self, look: Look) -> Line:
         bang = "!!" if self.exclude else "!"

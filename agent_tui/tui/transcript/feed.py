@@ -146,7 +146,7 @@ class Feed:
             elif isinstance(block, ThinkingBlock) and first > 0:
                 self._layout.changed(block, block.grown())
             else:
-                block.compose(self._modes)
+                block.make(self._modes)
                 self._layout.changed(block)
 
     def load(
@@ -173,7 +173,7 @@ class Feed:
     def add(self, block: Block, message_id: str = "") -> None:
         """Append a block of any kind."""
         block.message_id = message_id
-        block.compose(self._modes)
+        block.make(self._modes)
         self._layout.add(block)
 
     # --- the streaming answer ----------------------------------------------------------
@@ -468,6 +468,8 @@ class Feed:
                 block.struck = True
                 self._live.pop(block, None)
                 self._dirty.pop(block, None)
+                if isinstance(block, ToolBlock):
+                    self._tools.pop(block.call_id, None)
                 self._layout.changed(block)
             elif block.kind == "prompt":
                 break

@@ -98,8 +98,8 @@ class Layout:
 
     def changed(self, block: Block, first: int = 0) -> None:
         """The parts of `block` from `first` on are new, changed or gone."""
-        if block.index < 0 or self.blocks[block.index] is not block:
-            return
+        if not 0 <= block.index < len(self.blocks) or self.blocks[block.index] is not block:
+            return  # it was cleared away
         if block.struck:
             block.parts = []
         heights = block.heights

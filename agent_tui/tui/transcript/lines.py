@@ -24,6 +24,10 @@ Run = tuple[str, StyleName]
 Runs = list[Run]
 
 
+SOFT: Run = ("", "soft")
+"""As the last run of a line: the next line goes on in it."""
+
+
 @dataclass(slots=True)
 class Line:
     """One row.
@@ -53,12 +57,15 @@ class Line:
         return before + self.text[max(0, start - self.lead) : stop].replace(NOTHING, "")
 
 
+_STYLES_KEPT = 4096
+
+
 class Palette:
     """Style names → rich styles. A name may join several by a space: "strong code"."""
 
     def __init__(self, styles: dict[StyleName, Style] | None = None) -> None:
-        self._styles = dict(styles or {})
-        self._styles.setdefault("", Style.null())
+        self._given = {"": Style.null(), **(styles or {})}
+        self._styles = dict(self._given)
 
     def __getitem__(self, name: StyleName) -> Style:
         style = self._styles.get(name)
@@ -66,6 +73,8 @@ class Palette:
             style = Style.null()
             for part in name.split():
                 style += self._styles.get(part) or _PLAIN.get(part) or self._colour(part)
+            if len(self._styles) > _STYLES_KEPT:
+                self._styles = dict(self._given)
             self._styles[name] = style
         return style
 
@@ -221,6 +230,7 @@ def lay_runs(
 
     hard: break at the width only, for code and tool output, where spaces mean something.
     """
+    flows_on = bool(runs) and runs[-1] is SOFT
     plain, copy, runs = _expand_tabs(runs)
     width = look.width - prefix.cells
     rows = break_hard(plain, width) if hard else break_text(plain, width)
@@ -246,6 +256,8 @@ def lay_runs(
         before = prefix.copy if first else ""
         out.append(Line(segments, copy[start:end], lead, before, join, fill))
         first = False
+    if flows_on:
+        out[-1].join = ""
 
 
 def break_hard(text: str, width: int) -> list[Break]:

@@ -53,8 +53,8 @@ class _NoticePart(Part):
         prefix = Prefix([(mark, style)], [(" " * len(mark), "")])
         out: list[Line] = []
         for line in self._text.split("\n"):
-            for piece in cut_line(line):
-                lay_runs([(piece, style)], look, out, prefix)
+            for runs in cut_line(line, style):
+                lay_runs(runs, look, out, prefix)
                 prefix = Prefix(prefix.rest, prefix.rest)
         return out
 

@@ -6,7 +6,7 @@ of a megabyte is some thousand parts, of which only those on the screen have lin
 
 from typing import Protocol
 
-from agent_tui.tui.transcript.lines import Line, Look, Prefix, Run, Runs, lay_runs
+from agent_tui.tui.transcript.lines import SOFT, Line, Look, Prefix, Run, Runs, lay_runs
 
 CHUNK = 64
 """Lines of plain text, code or tool output in one part."""
@@ -118,9 +118,13 @@ def plain_parts(
     prefix: Prefix | None = None,
     rest: Prefix | None = None,
     hard: bool = False,
+    within: bool = False,
 ) -> list[Part]:
-    """Safe text as parts of CHUNK lines; `prefix` is for the first line, `rest` for others."""
-    lines: list[Runs] = [[(piece, style)] for line in text.split("\n") for piece in cut_line(line)]
+    """Safe text as parts of CHUNK lines; `prefix` is for the first line, `rest` for others.
+    within: the text ends in the middle of a line."""
+    lines = [runs for line in text.split("\n") for runs in cut_line(line, style)]
+    if within:
+        lines[-1] = [*lines[-1], SOFT]
     return lines_to_parts(lines, prefix=prefix, rest=rest, hard=hard)
 
 
@@ -145,11 +149,21 @@ def lines_to_parts(
     return parts
 
 
-def cut_line(line: str) -> list[str]:
-    """The line, or its pieces of LINE_LIMIT."""
+def cut_line(line: str, style: str) -> list[Runs]:
+    """The line as runs; a very long one in pieces, all but the last of them SOFT."""
     if len(line) <= LINE_LIMIT:
-        return [line]
-    return [line[i : i + LINE_LIMIT] for i in range(0, len(line), LINE_LIMIT)]
+        return [[(line, style)]]
+    pieces: list[Runs] = []
+    while len(line) > LINE_LIMIT:
+        end = cut_at(line)
+        pieces.append([(line[:end], style), SOFT])
+        line = line[end:]
+    return [*pieces, [(line, style)]]
+
+
+def cut_at(line: str) -> int:
+    """Where a line longer than LINE_LIMIT is cut: behind a space if there is one."""
+    return line.rfind(" ", LINE_LIMIT // 2, LINE_LIMIT) + 1 or LINE_LIMIT
 
 
 def spans_to_lines(spans: list[tuple[str, str]]) -> list[Runs]:
@@ -165,6 +179,20 @@ def spans_to_lines(spans: list[tuple[str, str]]) -> list[Runs]:
 
 
 __all__ = [
-    "CHUNK", "LINE_LIMIT", "Line", "Look", "Part", "PlainPart", "Prefix", "RowPart", "Run", "Runs",
-    "cut_line", "lines_to_parts", "plain_parts", "spans_to_lines",
+    "CHUNK",
+    "LINE_LIMIT",
+    "SOFT",
+    "Line",
+    "Look",
+    "Part",
+    "PlainPart",
+    "Prefix",
+    "RowPart",
+    "Run",
+    "Runs",
+    "cut_at",
+    "cut_line",
+    "lines_to_parts",
+    "plain_parts",
+    "spans_to_lines",
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 from agent_tui.text import SafeReader, duration
 from agent_tui.tui.transcript.blocks import HANG, Block, Modes
 from agent_tui.tui.transcript.lines import Line, Look, Prefix, row
-from agent_tui.tui.transcript.parts import Part, RowPart, plain_parts
+from agent_tui.tui.transcript.parts import LINE_LIMIT, Part, RowPart, cut_at, plain_parts
 
 
 class ThinkingBlock(Block):
@@ -90,9 +90,6 @@ class ThinkingBlock(Block):
             glyph = look.glyphs.info
         return row([(f"{glyph} ", "muted"), (text, "thinking-head")], look)
 
-    def tick(self) -> bool:
-        return self.live
-
     def source(self) -> str:
         self.drain()
         return "".join(self._text)
@@ -121,11 +118,14 @@ class _PlainSplitter:
             end = 0
             if len(text) > 2048:
                 end = text.rfind("\n") + 1
-                if not end and len(text) > 4096:
-                    end = text.rfind(" ", 0, 4096) + 1 or 4096
+                if not end and len(text) > LINE_LIMIT:
+                    end = cut_at(text)
         closed, self._rest = text[:end], text[end:]
         if closed:
-            self.parts += plain_parts(closed.removesuffix("\n"), self._style, prefix=self._prefix)
+            within = not closed.endswith("\n") and not final
+            self.parts += plain_parts(
+                closed.removesuffix("\n"), self._style, prefix=self._prefix, within=within
+            )
         if self._rest:
             self.parts += plain_parts(
                 self._rest.removesuffix("\n"), self._style, prefix=self._prefix

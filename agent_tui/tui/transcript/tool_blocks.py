@@ -296,9 +296,6 @@ class ToolBlock(Block):
             case _:
                 return ""
 
-    def tick(self) -> bool:
-        return self.live
-
     def source(self) -> str:
         """The call in one line and its result."""
         text = f"{self.name} {self._summary_text}".rstrip()

@@ -83,7 +83,7 @@ def pretty(value: Any) -> str:
 
 
 def outcome(name: str, result: ToolResultMessage) -> str:
-    """`3 matches`, `lines 1-80`, `+4 −1`, `41 lines`; for an error its first line."""
+    """`3 matches`, `lines 1-80`, `+4 -1`, `41 lines`; for an error its first line."""
     details: Mapping[str, Any] = result.details if isinstance(result.details, dict) else {}
     if result.is_error:
         if details.get("ending") == "timed out":
@@ -103,7 +103,7 @@ def outcome(name: str, result: ToolResultMessage) -> str:
                            "entries" if name == "list" else "files")  # fmt: skip
         case "edit" | "write" if isinstance(details.get("diff"), str):
             added, removed = diff_counts(details["diff"])
-            return f"+{added} −{removed}"
+            return f"+{added} -{removed}"
         case "shell" if isinstance(details.get("exit_code"), int) and details["exit_code"]:
             return f"exit {details['exit_code']}"
         case _:

@@ -105,7 +105,6 @@ class Transcript(ScrollView):
     ) -> None:
         """glyphs: None chooses for this terminal. clock: seconds, for elapsed times."""
         super().__init__(name=name, id=id, classes=classes)
-        self._clock = clock
         look = Look(glyphs=glyphs or choose(), now=clock)
         self._modes = Modes(thinking=thinking)
         self._layout = Layout(look, self._highlight)
@@ -506,7 +505,7 @@ class Transcript(ScrollView):
         for block in self._layout.blocks:
             if block.kind == kind and not block.struck:
                 block.expanded = None
-                block.compose(self._modes)
+                block.make(self._modes)
                 self._layout.changed(block)
         self._layout.regap()
         self._drop_selection()
@@ -516,7 +515,7 @@ class Transcript(ScrollView):
         self._frames.finish()
         if block.foldable:
             block.expanded = not block.is_open(self._modes)
-            block.compose(self._modes)
+            block.make(self._modes)
             self._layout.changed(block)
             self._drop_selection()
         if isinstance(block, ToolBlock):

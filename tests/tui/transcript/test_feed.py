@@ -47,9 +47,9 @@ from agent_tui.conversation.events import (
 from agent_tui.tui.transcript.blocks import Modes
 from agent_tui.tui.transcript.feed import Feed
 from agent_tui.tui.transcript.layout import Layout
-from agent_tui.tui.transcript.lines import Look
+from agent_tui.tui.transcript.lines import Line, Look
 
-from .harness import Clock, prompt, result, stored_answer
+from .harness import Clock, copied, prompt, result, stored_answer
 
 
 class Page:
@@ -75,12 +75,15 @@ class Page:
         self.feed.load(messages, **more)
         return self.rows()
 
-    def rows(self) -> list[str]:
+    def lines(self) -> list[Line]:
         return [
-            line.shown.rstrip()
+            line
             for block, part in self.layout.parts_from(0, 0)
             for line in self.layout.rows(block, part)
         ]
+
+    def rows(self) -> list[str]:
+        return [line.shown.rstrip() for line in self.lines()]
 
 
 @pytest.fixture
@@ -132,6 +135,22 @@ def test_a_note_that_does_not_fit_stands_below() -> None:
         MessageStartEvent(UserMessage(content="a long steering text", queue_item_id="q")),
     )
     assert rows == ["↳ a long steering text", "  turn 3, after 2 tool results"]
+
+
+def test_a_very_long_line_is_copied_as_one() -> None:
+    text = "word " * 3000 + "end"
+    page = Page()
+    page.apply(MessageStartEvent(prompt(text)), MessageStartEvent(page.message))
+    assert copied(page.lines()) == text
+    page = Page()
+    page.modes.thinking = "open"
+    page.apply(MessageStartEvent(page.message))
+    for at in range(0, len(text), 1000):
+        page.stream(ThinkingDeltaEvent(0, text[at : at + 1000]))
+    assert copied(page.lines()[1:]) == text
+    page = Page()
+    page.load(BashExecutionMessage(command="x", output=text))
+    assert copied(page.lines()[1:]) == text
 
 
 def test_images_of_a_prompt_are_named() -> None:
@@ -353,7 +372,7 @@ def test_the_end_of_a_run_leaves_nothing_running(page: Page) -> None:
         ("grep", {"pattern": "x"}, {"count": 1}, '✓ grep  "x"   1 match'),
         ("read", {"path": "a.py"}, {"first_line": 1, "last_line": 80}, "✓ read  a.py   lines 1-80"),
         ("list", {"path": "src"}, {"count": 2}, "✓ list  src   2 entries"),
-        ("edit", {"path": "a"}, {"diff": "@@\n-x\n+y\n+z"}, "✓ edit  a   +2 −1"),
+        ("edit", {"path": "a"}, {"diff": "@@\n-x\n+y\n+z"}, "✓ edit  a   +2 -1"),
         ("db", {"year": 2025}, None, "✓ db  year=2025   2 lines"),
     ],
 )
@@ -470,6 +489,28 @@ def test_a_broken_sample_leaves_when_it_is_tried_again(page: Page) -> None:
     page.stream(TextDeltaEvent(0, "half an"))
     rows = page.apply(RetryEvent(2, 1.5, "overloaded", strikes=page.message.id))
     assert rows == ["❯ question", "", "! overloaded: trying again in 1.5 s (attempt 2)"]
+
+
+def test_a_call_that_comes_again_after_a_retry_is_shown(page: Page) -> None:
+    page.stream(ToolCallStartEvent(0, begun(call("read", path="a"))))
+    page.apply(RetryEvent(2, 1.5, "overloaded", strikes=page.message.id))
+    again = AssistantMessage()
+    page.message = again
+    page.apply(MessageStartEvent(again))
+    rows = page.stream(ToolCallEndEvent(0, call("read", path="a")))
+    assert rows[-1] == "● read  a"
+
+
+def test_a_shape_that_nobody_expected_costs_its_own_block_only(page: Page) -> None:
+    odd = result("c1", "edit", "x", details={"diff": "d", "count": object()})
+    odd.content = [object()]  # type: ignore[list-item]
+    page.modes.tools_open = True
+    rows = page.apply(
+        ToolExecutionStartEvent("c1", "edit", {"edits": "none", "path": 7}),
+        ToolExecutionEndEvent("c1", "edit", odd, False, 1),
+        NoticeEvent("info", "on it goes"),
+    )
+    assert rows[-1] == "· on it goes"
 
 
 def test_an_answer_that_did_not_stream_is_shown_once() -> None:

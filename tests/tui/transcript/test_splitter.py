@@ -83,18 +83,18 @@ def bound(part: object) -> int:
 
 
 def test_parts_stay_small_however_long_a_block_is() -> None:
-    megabyte = 1_000_000
+    size = 200_000
     for text in (
-        "word " * (megabyte // 5),
-        "x" * megabyte,
-        "a line of a paragraph\n" * (megabyte // 22),
-        "- an item\n" * (megabyte // 10),
-        "- top\n" + "  - nested item\n" * (megabyte // 16),
-        "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * (megabyte // 10),
-        "```\n" + "a line of code\n" * (megabyte // 15),
-        "```\n" + "x" * megabyte,
-        "> quoted line\n" * (megabyte // 14),
-        "    indented code\n" * (megabyte // 18),
+        "word " * (size // 5),
+        "x" * size,
+        "a line of a paragraph\n" * (size // 22),
+        "- an item\n" * (size // 10),
+        "- top\n" + "  - nested item\n" * (size // 16),
+        "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * (size // 10),
+        "```\n" + "a line of code\n" * (size // 15),
+        "```\n" + "x" * size,
+        "> quoted line\n" * (size // 14),
+        "    indented code\n" * (size // 18),
     ):
         splitter = split(text)
         assert max(len(part.source()) for part in splitter.parts) <= max(map(bound, splitter.parts))

@@ -511,3 +511,33 @@ async def test_only_rows_that_changed_are_painted_again(monkeypatch: pytest.Monk
         app.clock.now += 3
         transcript._tick()
         assert [(region.y, region.height) for region in regions] == [(29, 1)]
+
+
+async def test_it_follows_on_when_its_height_changes() -> None:
+    app = TranscriptApp()
+    async with app.run_test(size=(60, 30)) as pilot:
+        transcript = app.transcript
+        transcript.load([stored_answer(PARAGRAPHS)])
+        await settled(pilot)
+        for height in (12, 30, 8):
+            await pilot.resize_terminal(60, height)
+            await settled(pilot)
+            assert transcript.following
+            assert transcript.lines_shown[-1] == "paragraph 59"
+            assert len(transcript.lines_shown) == height
+
+
+async def test_events_of_a_run_that_was_cleared_away_do_no_harm() -> None:
+    app = TranscriptApp()
+    async with app.run_test(size=(60, 12)) as pilot:
+        transcript = app.transcript
+        answer = Answer(transcript)
+        answer.event(TextDeltaEvent(0, "before"))
+        transcript.apply(ToolExecutionStartEvent("c", "shell", {"command": "x"}))
+        await settled(pilot)
+        transcript.clear()
+        answer.event(TextDeltaEvent(0, "after"))
+        done = ToolExecutionEndEvent("c", "shell", result("c", "shell", "ok"), False, 10)
+        transcript.apply(done)
+        await settled(pilot)
+        assert transcript.lines_shown[0] == "after"

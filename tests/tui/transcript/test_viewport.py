@@ -1,10 +1,11 @@
 """The view: it follows the end, or holds still for the reader, whatever grows."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_tui.tui.transcript.blocks import Modes, PromptBlock, TextBlock
-from agent_tui.tui.transcript.layout import LINES_KEPT, PARTS_KEPT, Layout, Spot
+from agent_tui.tui.transcript.layout import LINES_KEPT, Layout, Spot
 from agent_tui.tui.transcript.lines import Look
 from agent_tui.tui.transcript.viewport import Viewport
 
@@ -167,13 +168,17 @@ def test_laid_out_rows_are_bounded() -> None:
     assert kept <= LINES_KEPT + 100
 
 
-def test_texts_that_were_streamed_long_ago_keep_their_source_only() -> None:
+def test_texts_that_were_streamed_long_ago_keep_their_source_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("agent_tui.tui.transcript.layout.PARTS_KEPT", 300)
     view = view_of()
     for _ in range(40):
-        block = stream(view, numbered(500))
+        block = stream(view, numbered(30))
         view.layout.changed(block, block.close())
-    assert sum(len(block.parts) for block in view.layout.blocks) <= PARTS_KEPT + 1000
-    assert view.layout.blocks[0].source() == numbered(500)
+    awake = sum(len(block.parts) for block in view.layout.blocks)
+    assert awake <= 16 * 30 + 30, "the last ones stay awake, however many parts they have"
+    assert view.layout.blocks[0].source() == numbered(30)
     view.scroll_by(-100_000)
     assert screen(view)[0] == "paragraph 0"
 
