@@ -42,15 +42,16 @@ class Launcher:
         cwd: Path,
         home: Path,
         plan: Json | None = None,
+        env: dict[str, str] | None = None,
         on_line: Callable[[Json], None] | None = None,
     ) -> "Program":
         """`agent-tui rpc` with these arguments. on_line gets every line that it writes."""
         their_in, our_in = os.pipe()
         our_out, their_out = os.pipe()
         errors = (home / "stderr.txt").open("ab")
-        env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-        env |= {"AGENT_TUI_HOME": str(home), "NO_PROXY": "127.0.0.1"}
-        request = {"args": ["rpc", *args], "cwd": str(cwd), "env": env, "plan": plan}
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        kept |= {"AGENT_TUI_HOME": str(home), **(env or {})}
+        request = {"args": ["rpc", *args], "cwd": str(cwd), "env": kept, "plan": plan}
         try:
             answer = await self._ask(request, [their_in, their_out, errors.fileno()])
         finally:
@@ -89,10 +90,10 @@ class Program:
         self.ended = asyncio.Event()
         self._launcher = launcher
         self._stdin: int | None = stdin
-        self._on_line = on_line
+        self.on_line = on_line
         self._answers: dict[int, asyncio.Future[Json]] = {}
         self._changed = asyncio.Event()
-        self._count = 0
+        self.last_id = 0
         self._reader: asyncio.Task[None] | None = None
 
     async def listen(self, stdout: int) -> None:
@@ -108,8 +109,8 @@ class Program:
             while (line := await reader.readline()).endswith(b"\n"):
                 message = json.loads(line)
                 self.lines.append(message)
-                if self._on_line is not None:
-                    self._on_line(message)
+                if self.on_line is not None:
+                    self.on_line(message)
                 if message["type"] == "response" and message["id"] in self._answers:
                     self._answers.pop(message["id"]).set_result(message)
                 self._changed.set()
@@ -121,28 +122,28 @@ class Program:
                 waiting.set_exception(ProgramEnded())
                 waiting.exception()  # who does not wait for it need not hear of it
 
-    def send(self, kind: str, **fields: Any) -> "asyncio.Future[Json]":
+    def send(self, kind: str, /, **fields: Any) -> "asyncio.Future[Json]":
         """Write a command; the future is its answer, or ProgramEnded."""
-        self._count += 1
+        self.last_id += 1
         answer: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
-        self._answers[self._count] = answer
-        line = json.dumps({"id": self._count, "type": kind, **fields}) + "\n"
+        self._answers[self.last_id] = answer
+        line = json.dumps({"id": self.last_id, "type": kind, **fields}) + "\n"
         try:
             if self.ended.is_set() or self._stdin is None:
                 raise BrokenPipeError
             os.write(self._stdin, line.encode())
         except BrokenPipeError:
-            del self._answers[self._count]
+            del self._answers[self.last_id]
             answer.set_exception(ProgramEnded())
             answer.exception()
         return answer
 
-    async def call(self, kind: str, **fields: Any) -> Json:
+    async def call(self, kind: str, /, **fields: Any) -> Json:
         """Raises ProgramEnded, TimeoutError."""
         async with asyncio.timeout(PATIENCE_S):
             return await self.send(kind, **fields)
 
-    async def ok(self, kind: str, **fields: Any) -> Any:
+    async def ok(self, kind: str, /, **fields: Any) -> Any:
         """The data of an answer that must be ok."""
         answer = await self.call(kind, **fields)
         assert answer["ok"], (kind, fields, answer)
