@@ -21,7 +21,6 @@ from agent_tui.messages_api.errors import (
     is_retryable_type,
     map_exception,
 )
-from agent_tui.messages_api.mending import mend
 from agent_tui.messages_api.models import ModelInfo, Prices, list_models, model_info, retrieve_model
 from agent_tui.messages_api.request import build_request, without_thinking
 from agent_tui.messages_api.stream_function import make_stream_function, warm_up
@@ -46,7 +45,6 @@ __all__ = [
     "make_client",
     "make_stream_function",
     "map_exception",
-    "mend",
     "model_info",
     "normalize_base_url",
     "retrieve_model",
