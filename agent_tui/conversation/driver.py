@@ -156,11 +156,12 @@ class RunDriver:
             except asyncio.CancelledError:
                 if not self._stopped:
                     raise
-                return
             finally:
                 self._waiting = None
+            # Struck by the event above, on the screen and on disk: also when nobody tries again.
             self._agent.drop_last_message()
-            await self._agent.continue_()
+            if not self._stopped:
+                await self._agent.continue_()
 
     def _wants_more(self) -> bool:
         """Something was queued while the run ended, and it ended well."""

@@ -233,8 +233,10 @@ class Soak:
         others = [s for s in self._sessions if s != self.model.session.id]
         back = others and self.rng.random() < 0.5
         line = f"/resume {self.rng.choice(others)}" if back else "/clear"
-        answer = await self._call("command", text=line)
-        assert answer["ok"], answer
+        while not (answer := await self._call("command", text=line))["ok"]:
+            # A command sent before has begun a run meanwhile.
+            assert "Stop the run" in answer["error"], answer
+            await self._stop()
         state = (await self._call("state"))["data"]
         self.model.begin(state["session_id"])
         if not back:
