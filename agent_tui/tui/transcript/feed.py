@@ -51,6 +51,13 @@ _STOPS = {
 }
 
 
+def _details(message: AssistantMessage) -> str:
+    """What the API says of a refusal: " (category): explanation" (fault A36)."""
+    details = message.stop_details or {}
+    category, explanation = (clean(str(details.get(k) or "")) for k in ("category", "explanation"))
+    return (f" ({category})" if category else "") + (f": {explanation}" if explanation else "")
+
+
 B = TypeVar("B", bound=Block)
 
 
@@ -329,7 +336,7 @@ class Feed:
             text = message.error_message or message.error_type or "the answer broke off"
             self.add(NoticeBlock("error", text), message.id)
         elif reason in _STOPS:
-            self.add(NoticeBlock("warning", _STOPS[reason]), message.id)
+            self.add(NoticeBlock("warning", _STOPS[reason] + _details(message)), message.id)
         elif reason not in ("end_turn", "tool_use", "stop_sequence", "pause_turn", "compaction"):
             text = f"the answer ended for a reason this version does not know: {clean(reason)}"
             self.add(NoticeBlock("warning", text), message.id)
