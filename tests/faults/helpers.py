@@ -3,7 +3,7 @@ on a clock that jumps, tools that wait for a word, and the rules of a valid requ
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -384,3 +384,11 @@ def make_conversation(script: Script, *tools: AgentTool, **settings: Any) -> Con
 def user_texts(messages: Sequence[Any]) -> list[str]:
     """What the user said in these messages, in order."""
     return [m.text for m in messages if m.role == "user"]
+
+
+def moments(end_s: float, step_s: float = 0.05) -> Iterator[float]:
+    """0, step, ... up to the end, in seconds."""
+    at_s = 0.0
+    while at_s < end_s:
+        yield at_s
+        at_s += step_s

@@ -4,7 +4,7 @@ Times are of a clock that jumps: a run is played again for each moment of it.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from tests.faults.helpers import (
     instant,
     make_agent,
     make_conversation,
+    moments,
     reply,
     said,
     slow,
@@ -121,13 +122,6 @@ def test_B06_only_send_now_skips_what_has_not_started(now: bool) -> None:
         assert (took < 25) if now else (took > 50)
 
     clock_loop.run(play())
-
-
-def moments(end_s: float, step_s: float = 0.05) -> Iterator[float]:
-    at_s = 0.0
-    while at_s < end_s:
-        yield at_s
-        at_s += step_s
 
 
 @pytest.mark.parametrize("sequential", [False, True], ids=["parallel", "sequential"])

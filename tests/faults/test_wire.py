@@ -236,7 +236,7 @@ SILENCES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("where", SILENCES)
 async def test_A20_silence_is_ended_and_tried_again_once(where: str, tmp_path: Path) -> None:
     turn = {"text": "x", **SILENCES[where]}
-    async with talking(turn, {"text": "Here."}, cwd=tmp_path, idle_timeout_s=0.2) as talk:
+    async with talking(turn, {"text": "Here."}, cwd=tmp_path, idle_timeout_s=0.4) as talk:
         await talk.say("hello?")
         (retry,) = talk.retries
         assert "silent" in retry.reason
@@ -248,7 +248,7 @@ async def test_A20_silence_is_ended_and_tried_again_once(where: str, tmp_path: P
 @pytest.mark.parametrize("where", SILENCES)
 async def test_A20_silence_that_stays_ends_the_run(where: str, tmp_path: Path) -> None:
     turn = {"text": "x", **SILENCES[where], "repeat": True}
-    async with talking(turn, cwd=tmp_path, idle_timeout_s=0.2) as talk:
+    async with talking(turn, cwd=tmp_path, idle_timeout_s=0.4) as talk:
         await talk.say("hello?")
         assert len(talk.entries) == 2
         assert talk.last.stop_reason == "error" and "silent" in (talk.last.error_message or "")
@@ -271,9 +271,9 @@ async def test_A20_stop_works_at_once_in_silence(where: str, tmp_path: Path) -> 
 
 
 async def test_A20_pings_count_as_a_sign_of_life(tmp_path: Path) -> None:
-    raw = sse(START, *[{"type": "ping"}] * 6, *TEXT_REST)
-    turn = {"raw_sse": raw, "chunk_delay_ms": 120}
-    async with talking(turn, cwd=tmp_path, idle_timeout_s=0.5) as talk:
+    raw = sse(START, *[{"type": "ping"}] * 10, *TEXT_REST)
+    turn = {"raw_sse": raw, "chunk_delay_ms": 100}
+    async with talking(turn, cwd=tmp_path, idle_timeout_s=1.0) as talk:
         await talk.say("hello?")
         assert not talk.retries and talk.last.text == "Hello."
 
