@@ -242,8 +242,8 @@ class Composer(TextArea):
     def action_interrupt(self) -> None:
         """Ctrl+C. A draft is cleared here and now, so that what is typed next is not."""
         idle = not self.running()
-        if idle and self.selected_text:
-            self.action_copy()
+        if idle and (self.selected_text or self.screen.get_selected_text()):
+            self.post_message(m.InterruptRequested())  # it copies
         elif idle and self.errand is not None:
             self.end_errand(left=True)
         elif idle and not self.is_empty:

@@ -40,10 +40,6 @@ class DialogArea(Vertical):
         self._count()
         return had_focus and not self._waiting
 
-    async def clear(self) -> None:
-        for dialog in list(self._waiting):
-            await self.close(dialog)
-
     def approval(self, request_id: str) -> ApprovalDialog | None:
         for dialog in self._waiting:
             if isinstance(dialog, ApprovalDialog) and dialog.request.request_id == request_id:

@@ -39,7 +39,7 @@ class StopRequested(Message):
 
 
 class InterruptRequested(Message):
-    """Ctrl+C with nothing to clear, or while the agent runs."""
+    """Ctrl+C while the agent runs, on what is selected, or with nothing to clear."""
 
 
 class LeaveRequested(Message):

@@ -31,7 +31,8 @@ class RetryLine(Drawn):
         left_s = max(0, math.ceil(self._state.until - self._now))
         when = f"again in {left_s} s" if left_s else "trying again"
         left = Content.assemble(
-            (f" {self.glyphs.paused} ", "$waiting"), self._state.reason, (f" · {when}", "$waiting"),
+            (f" {self.glyphs.paused} ", "$waiting"), self._state.reason,
+            (f" {self.glyphs.info} {when}", "$waiting"),
             (f" (try {self._state.attempt + 1})", "$muted"),
         )  # fmt: skip
         return left_right(left, Content.assemble("Esc", (" stop ", "$muted")), self.size.width)

@@ -1,5 +1,6 @@
 """run_app: runs the screen and gives the exit code; the terminal is put back on every way out."""
 
+import io
 import logging
 import sys
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ def run_app(*, settings: Any, starter: "Starter", first_prompt: str = "", banner
     from agent_tui.tui.app import AgentTuiApp
     from agent_tui.tui.terminal_input import mend_terminal_input
 
+    _let_any_locale_draw()
     mend_terminal_input()
     terminal = TerminalState()
     ladder = ExitLadder(terminal)
@@ -43,3 +45,10 @@ def run_app(*, settings: Any, starter: "Starter", first_prompt: str = "", banner
     if app.leaving.code is not None:
         return app.leaving.code
     return app.return_code or 0
+
+
+def _let_any_locale_draw() -> None:
+    """Where the terminal's encoding lacks a character a "?" is drawn, not an escape."""
+    stream = sys.__stderr__  # Textual draws there
+    if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() not in ("utf-8", "utf8"):
+        stream.reconfigure(errors="replace")

@@ -71,3 +71,23 @@ async def test_f1_shows_every_key_and_command(drive: Drive):
         await d.press("escape")
         await d.type("typing goes on")
         assert d.draft == "typing goes on"
+
+
+async def test_the_palette_opens_and_acts(drive: Drive):
+    async with drive() as d:
+        await d.press("ctrl+p")
+        await d.shows("Show or hide it")
+        await d.type("side")
+        await d.press("enter")
+        await d.until(lambda: not d.app.panel.display)
+
+
+async def test_ctrl_c_copies_what_is_selected_and_keeps_the_draft(drive: Drive, monkeypatch):
+    copied: list[str] = []
+    async with drive() as d:
+        monkeypatch.setattr(d.app, "copy_to_clipboard", copied.append)
+        await d.type("my draft")
+        await d.press("shift+left", "shift+left", "ctrl+c")
+        assert copied == ["ft"] and d.draft == "my draft"
+        await d.press("end", "ctrl+c")
+        assert copied == ["ft"] and d.draft == ""

@@ -57,7 +57,7 @@ async def test_resizing_while_it_streams_loses_nothing(drive: Drive):
     async with drive(size=(120, 40)) as d:
         d.conv.set_status("streaming")
         await d.type("my draft")
-        for at in range(20):
+        for at in range(12):
             width, height = [(120, 40), (60, 12), (150, 50), (20, 6)][at % 4]
             d.conv.emit(MessageUpdateEvent("m", TextDeltaEvent(0, f"word{at} ")))
             await d.pilot.resize_terminal(width, height)
