@@ -67,8 +67,10 @@ class PrintFace:
             case "error":
                 self._say(last.error_message or "The request failed.")
             case "refusal":
-                details = (last.stop_details or {}).get("explanation") or ""
-                self._say(f"The model declined to answer. {details}".strip())
+                details = last.stop_details or {}
+                category = f" ({kind})" if (kind := details.get("category")) else ""
+                why = details.get("explanation") or ""
+                self._say(f"The model declined to answer{category}. {why}".strip())
             case "max_tokens":
                 self._say("The answer was cut at the output limit (max_tokens).")
             case "model_context_window_exceeded":
