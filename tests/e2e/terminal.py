@@ -382,9 +382,10 @@ def run_command(
     cwd: Path | None = None,
     stdin: bytes = b"",
     timeout: float = 60.0,
+    program: Sequence[str] = (AGENT_TUI,),
 ) -> subprocess.CompletedProcess[bytes]:
-    """The installed command without a terminal, to its end."""
-    with start_command(*argv, home=home, env=env, cwd=cwd) as process:
+    """The installed command (or another program) without a terminal, to its end."""
+    with start_command(*argv, home=home, env=env, cwd=cwd, program=program) as process:
         try:
             out, err = process.communicate(stdin, timeout * SLOW)
         except subprocess.TimeoutExpired:
@@ -395,14 +396,18 @@ def run_command(
 
 
 def start_command(
-    *argv: str, home: Path, env: Mapping[str, str] | None = None, cwd: Path | None = None
+    *argv: str,
+    home: Path,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    program: Sequence[str] = (AGENT_TUI,),
 ) -> "subprocess.Popen[bytes]":
     """The installed command without a terminal, its three streams piped."""
     cwd = cwd or home / "work"
     for folder in (cwd, home / "user", home / "agent-tui"):
         folder.mkdir(parents=True, exist_ok=True)
     return subprocess.Popen(
-        [AGENT_TUI, *argv],
+        [*program, *argv],
         env=environment(home, **(env or {})),
         cwd=cwd,
         stdin=subprocess.PIPE,

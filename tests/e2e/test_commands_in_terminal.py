@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import Open, Serve
+from tests.e2e.fixtures import Open, Serve
 from tests.e2e.servers import Catcher, OfflineProcess, catcher, texts_of
 from tests.e2e.terminal import (
     CTRL_B,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import Open
+from tests.e2e.fixtures import Open
 from tests.e2e.terminal import (
     AGENT_TUI,
     CTRL_C,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import Begin, Run, Serve
+from tests.e2e.fixtures import Begin, Run, Serve
 from tests.e2e.servers import OfflineProcess, result_text
 from tests.e2e.terminal import SLOW, group_lives, start_command, wait_until
 

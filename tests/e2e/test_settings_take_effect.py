@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import Begin, Open, Run, Serve
+from tests.e2e.fixtures import Begin, Open, Run, Serve
 from tests.e2e.servers import Catcher, OfflineProcess, Seen, catcher, result_text
 from tests.e2e.terminal import Terminal, start_command
 

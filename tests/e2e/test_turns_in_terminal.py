@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import Open, Serve
+from tests.e2e.fixtures import Open, Serve
 from tests.e2e.servers import OfflineProcess, result_text, texts_of
 from tests.e2e.terminal import (
     CTRL_END,
@@ -134,9 +134,6 @@ def test_demo_does_not_run_a_command_that_is_refused(demo: Terminal) -> None:
     assert not (demo.cwd / "refused.txt").exists()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the transcript stops following its end when a question opens"
-)
 def test_the_view_follows_the_end_past_a_question(demo: Terminal) -> None:
     demo.wait_ready()
     demo.say("run `seq 1 400`")

@@ -27,11 +27,20 @@ RUNS = {"name": "shell", "input": {"command": "touch it-ran"}}
 
 
 class Fault:
-    """A turn; the exit code, words of the message, how many requests are right, and the
-    form of output this fault is tried with."""
+    """A turn; the exit code, words of the message, how many requests are right, the form of
+    output this fault is tried with, and words on the screen where they are others."""
 
-    def __init__(self, code: int, words: list[str], tries: int, output: str, **turn: Any) -> None:
+    def __init__(
+        self,
+        code: int,
+        words: list[str],
+        tries: int,
+        output: str,
+        screen: list[str] | None = None,
+        **turn: Any,
+    ) -> None:
         self.code, self.words, self.tries, self.output, self.turn = code, words, tries, output, turn
+        self.screen = screen or words
 
 
 FAULTS: dict[str, Fault] = {
@@ -53,25 +62,27 @@ FAULTS: dict[str, Fault] = {
     "401": Fault(1, ["401", "authentication_error", "API key"], 1, "text", status=401),
     "413": Fault(1, ["413", "request_too_large", "too big"], 1, "stream-json", status=413),
     "cut connection": Fault(
-        75, ["broke off"], 3, "text", text=HALF, tool_calls=[RUNS], cut=True, cut_after=4
+        75, ["broke off"], 3, "text", text=HALF, tool_calls=[RUNS], cut=True
     ),
     "body that just ends": Fault(
-        75, ["ended before"], 3, "json", text=HALF, tool_calls=[RUNS], cut="clean"
+        75, ["cut off before its end"], 3, "json", text=HALF, tool_calls=[RUNS], cut="clean"
     ),
     "error in the stream": Fault(
         75, ["overloaded_error"], 3, "stream-json", text=HALF, sse_error="overloaded_error"
     ),
     "refusal": Fault(
         3,
-        ["declined", "It is about weapons."],
+        ["declined", "(weapons)", "It is about weapons."],
         1,
         "text",
+        ["declined"],
         text=HALF,
         stop_reason="refusal",
-        stop_details={"type": "refusal", "category": "x", "explanation": "It is about weapons."},
+        stop_details={"category": "weapons", "explanation": "It is about weapons."},
     ),
     "output limit": Fault(
-        3, ["max_tokens"], 1, "json", text=HALF, tool_calls=[RUNS], stop_reason="max_tokens"
+        3, ["max_tokens"], 1, "json", ["limit of output tokens"],
+        text=HALF, tool_calls=[RUNS], stop_reason="max_tokens",
     ),
     "full context": Fault(
         3, ["context window"], 1, "stream-json", text=HALF,
@@ -133,11 +144,12 @@ def test_in_print_mode(
             assert value["messages"][0]["role"] == "user"
         case _:
             events = [json.loads(line) for line in out.splitlines()]
-            assert events[-1]["type"] in ("agent_end", "usage", "status_changed")
             ends = [e["message"] for e in events if e["type"] == "message_end"]
             answer = next(m for m in reversed(ends) if m["role"] == "assistant")
             assert answer["stop_reason"] == fault.turn.get("stop_reason", "error")
-            assert [e for e in events if e["type"] == "agent_end"]
+            kinds = [e["type"] for e in events]
+            assert "agent_end" in kinds
+            assert "turn_end" in kinds
 
 
 def test_no_server_in_print_mode(begin: Begin) -> None:  # noqa: F811
@@ -146,7 +158,7 @@ def test_no_server_in_print_mode(begin: Begin) -> None:  # noqa: F811
     assert run.returncode == 75
     error = run.stderr.decode().splitlines()
     assert len(error) == 3, "each try is told"
-    assert all(word in error[-1] for word in ("Check", "base_url"))
+    assert all(word in error[-1] for word in (url.removeprefix("http://"), "base_url"))
     assert json.loads(run.stdout)["stop_reason"] == "error"
 
 
@@ -166,14 +178,14 @@ def test_on_the_screen(name: str, terminal: Terminal, server: OfflineProcess) ->
     terminal.say(f"try {name} now")
     server.wait_requests(before + fault.tries)
     terminal.wait_ready()
-    terminal.wait_for(all_words(fault.words))
+    terminal.wait_for(all_words(fault.screen))
     assert f"❯ try {name} now" in terminal.screen()
     if said := fault.turn.get("text"):
         assert said in flow(terminal.screen()), "what had come is kept"
     assert not (terminal.cwd / "it-ran").exists(), "a call of a broken answer ran"
 
-    terminal.say("all well?")
-    (request,) = server.wait_requests(1, "all well?")
+    terminal.say(f"all well after {name}?")
+    (request,) = server.wait_requests(1, f"all well after {name}?")
     assert (request.status, request.rule) == (200, None), request.error
     terminal.wait_for("It goes on.")
     terminal.wait_ready()
@@ -181,12 +193,22 @@ def test_on_the_screen(name: str, terminal: Terminal, server: OfflineProcess) ->
     terminal.wait_gone("It goes on.")
 
 
+@pytest.mark.xfail(strict=True, reason="the screen does not say why the model declined")
+def test_the_screen_says_why_the_model_declined(terminal: Terminal, server: OfflineProcess) -> None:
+    terminal.wait_ready()
+    before = len(server.requests())
+    terminal.say("try refusal now")
+    server.wait_requests(before + 1)
+    terminal.wait_ready()
+    terminal.wait_for("It is about weapons.", timeout=1)
+
+
 def test_no_server_on_the_screen(open_terminal: Open) -> None:  # noqa: F811
     url = f"http://127.0.0.1:{free_port()}"
     terminal = open_terminal("--base-url", url, "is anybody there?")
     terminal.wait_for("trying again", timeout=20)
     terminal.wait_ready()
-    terminal.wait_for(all_words(["Check the network and base_url"]))
+    terminal.wait_for(all_words(["✗", url.removeprefix("http://"), "base_url"]))
     terminal.say("/quit")
     assert terminal.exit_code() == 0
 
