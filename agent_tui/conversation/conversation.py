@@ -348,6 +348,8 @@ class Conversation:
     async def continue_(self) -> None:
         """Run on from the transcript as it stands. Raises ValueError when nothing waits for
         the model, AgentBusyError while running."""
+        if self.driver.running:
+            raise AgentBusyError  # also between two tries, when the agent itself is idle
         self.agent.check_can_continue()
         self.driver.continue_()
 
