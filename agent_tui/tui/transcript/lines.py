@@ -164,13 +164,10 @@ def _break_wide(text: str, width: int) -> list[Break]:
     before_wide = False
     for at, after, cells in split_graphemes(text)[0]:
         if text[at] == " ":
-            if used + cells > width and at > start:
-                # The space itself may hang over the edge.
-                chance = (at, after, used + cells)
-            elif chance and chance[1] == at and text[at - 1] == " ":
+            if chance and chance[1] == at and text[at - 1] == " ":
                 chance = (chance[0], after, used + cells)
             elif at > start:
-                chance = (at, after, used + cells)
+                chance = (at, after, used + cells)  # it may hang over the edge
             used += cells
             before_wide = False
             continue

@@ -22,6 +22,8 @@ widths = st.integers(2, 30)
 
 @given(WORDS, widths)
 @example("一二三四五六", 5)
+@example("あ  ", 2)
+@example("あ  b", 2)
 @example("word word", 4)
 @example("    indented then", 6)
 def test_rows_fit_and_together_are_the_text(text: str, width: int) -> None:
