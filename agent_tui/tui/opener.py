@@ -91,6 +91,7 @@ class Opener:
         self._unsubscribe = conversation.subscribe(app.router.receive)
         app.desk.paused = any(entry.state == "paused" for entry in conversation.queue())
         await app.desk.attach(conversation)
+        app.view.read_folder()
         app.view.panels()
         app.view.status()
         app.view.hints()
@@ -118,7 +119,7 @@ class Opener:
 
     def log_in(self) -> None:
         """/login: ask for a key, unseen; then begin a new conversation with it."""
-        self._app.run_worker(self._log_in(), group="login", exclusive=True, exit_on_error=False)
+        self._app.run_worker(self._log_in, group="login", exclusive=True, exit_on_error=False)
 
     async def _log_in(self) -> None:
         app = self._app

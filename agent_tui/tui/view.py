@@ -87,7 +87,7 @@ class View:
             folder = str(await asyncio.to_thread(describe_folder, cwd))
             self._header.folder = self._app.status_line.folder = folder
 
-        self._app.run_worker(read(), group="folder", exclusive=True, exit_on_error=False)
+        self._app.run_worker(read, group="folder", exclusive=True, exit_on_error=False)
 
     def keep_time(self) -> None:
         """Tick once a second while something shown moves with time, and not otherwise."""
