@@ -165,6 +165,10 @@ class Mending:
         container = self._container()
         if options.container_id and container is not None and self._expired(container):
             self._without_container(attempt, "has expired")
+        elif not options.container_id and _program_waits(messages):
+            # Its container is not known any more, and without one no result may be sent (A23).
+            messages = repair(messages, program_lost=True)
+            attempt.context = replace(attempt.context, messages=messages)
         return attempt
 
     def _expired(self, container: Container) -> bool:
@@ -264,6 +268,16 @@ class Mending:
             "left out from here on, and the request is sent once more."
         )
         return True
+
+
+def _program_waits(messages: Sequence[Message]) -> bool:
+    """The end of this history answers calls that a program made."""
+    for message in reversed(messages):
+        if isinstance(message, AssistantMessage):
+            return any(call.programmatic for call in message.tool_calls)
+        if isinstance(message, UserMessage):
+            return False
+    return False
 
 
 def _note(after: Message, text: str) -> UserMessage:

@@ -438,25 +438,58 @@ async def test_A25_a_program_that_waited_in_it_is_cut(tmp_path: Path) -> None:
     """The results that a program waits for cannot go to it any more: the model gets them in
     words, and the run goes on."""
     start, _ = program_turns()
+    body = await _lost_midway(start, tmp_path)
+    assert not blocks(body, "tool_result")
+    assert "it is 42" in "\n".join(said(body["messages"][-1]))
+
+
+async def test_A25_a_paused_turn_whose_container_is_gone_is_cut(tmp_path: Path) -> None:
+    paused = {"text": "I search.", "blocks": [SEARCH], "stop_reason": "pause_turn"}
+    body = await _lost_midway({**paused, "container": "container_1"}, tmp_path)
+    assert "web_search" in "\n".join(said(body["messages"][-1]))
+
+
+async def _lost_midway(start: dict[str, Any], tmp_path: Path) -> Body:
+    """The container goes while a turn waits to go on; gives the request that was taken."""
     async with talking(
         start,
         GONE["expired"],
-        {"text": "Then without a program."},
+        {"text": "Then without it."},
+        {"text": "ok"},
+        cwd=tmp_path,
+        tools=[CODE, WEB_SEARCH, instant(result="it is 42", **FOR_PROGRAMS)],
+    ) as talk:
+        await talk.say("count it")
+        talk.assert_accepted(1)
+        assert talk.last.text == "Then without it."
+        body = talk.bodies[2]
+        assert "container" not in body and not blocks(body, "server_tool_use")
+        assert "gone" in said(body["messages"][-1])[-1]
+        await talk.say("and?")
+        talk.assert_accepted(1)
+        before = without_marks(body["messages"])
+        assert without_marks(talk.bodies[3]["messages"])[: len(before)] == before
+        return body
+
+
+async def test_A23_a_program_whose_container_is_not_known_is_cut(tmp_path: Path) -> None:
+    """Results for a program may not be sent without its container's id; where it was lost (the
+    program died before it was recorded), the request goes out without the program."""
+    start, _ = program_turns()
+    del start["container"]
+    async with talking(
+        start,
+        {"text": "Then without it."},
         {"text": "ok"},
         cwd=tmp_path,
         tools=[CODE, instant(result="it is 42", **FOR_PROGRAMS)],
     ) as talk:
         await talk.say("count it")
-        talk.assert_accepted(1)
-        assert talk.last.text == "Then without a program."
-        body = talk.bodies[2]
-        assert not blocks(body, "server_tool_use") and not blocks(body, "tool_result")
-        told = "\n".join(said(body["messages"][-1]))
-        assert "it is 42" in told and "gone" in told
         await talk.say("and?")
-        talk.assert_accepted(1)
-        before = without_marks(body["messages"])
-        assert without_marks(talk.bodies[3]["messages"])[: len(before)] == before
+        talk.assert_accepted()
+        assert len(talk.entries) == 3
+        assert not blocks(talk.bodies[1], "server_tool_use")
+        assert "it is 42" in "\n".join(said(talk.bodies[1]["messages"][-1]))
 
 
 async def test_A25_a_fault_of_the_service_costs_no_container(tmp_path: Path) -> None:
