@@ -121,8 +121,7 @@ class KilledConversation:
         plan = None
         if kill.point:
             plan = {"point": kill.point, "nth": kill.nth, "note": str(self._note)}
-        again = not first and any(self._home.glob("sessions/*/*.jsonl"))
-        program = await self._start(again=again, plan=plan)
+        program = await self._start(again=not first and self._begun(), plan=plan)
         try:
             async with asyncio.timeout(LIFE_S):
                 await self._talk(program, kill)
@@ -140,6 +139,11 @@ class KilledConversation:
                 self.ledger.recorded_calls.add(note["tool_call_id"])
         else:
             self.ledger.reached.append("missed" if kill.point else "any time")
+
+    def _begun(self) -> bool:
+        """A session is there that -c can go on in: with a record behind its header."""
+        files = self._home.glob("sessions/*/*.jsonl")
+        return any(path.read_bytes().count(b"\n") > 1 for path in files)
 
     async def _talk(self, program: Program, kill: Kill) -> None:
         """Say things until the program is dead."""
@@ -220,9 +224,7 @@ class KilledConversation:
         await program.until(lambda: program.lines[-1] == {"type": "status", "status": "ready"})
         self.messages = await program.ok("messages")
         program.close_stdin()
-        began = asyncio.get_running_loop().time()
         assert await program.wait() == 0, self._stderr()
-        assert asyncio.get_running_loop().time() - began < 3, "it did not end within 3 s at EOF"
 
     def _stderr(self) -> str:
         return (self._home / "stderr.txt").read_text(encoding="utf-8")[-2000:]
