@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 def make_stream_function(
     endpoint: ApiEndpoint,
     *,
-    models: Callable[[str], ModelInfo] = model_info,
+    models: Callable[[str], ModelInfo | None] = model_info,
     eager_input_streaming: bool = False,
 ) -> StreamFunction:
     """A stream function bound to one endpoint; the client is made at the first call, in a thread.
@@ -32,8 +32,9 @@ def make_stream_function(
     (conversation/retry.py does). Close the iterator (aclose) or cancel the task that iterates
     to close the connection.
 
-    models: what is known of a model, by id. eager_input_streaming: ask for tool arguments as
-    they are generated (they may then be invalid JSON).
+    models: what is known of a model, by id (None: only what the table says).
+    eager_input_streaming: ask for tool arguments as they are generated (they may then be
+    invalid JSON).
     """
     clients = _Clients(endpoint)
 

@@ -8,6 +8,9 @@ from typing import Any
 
 Json = dict[str, Any]
 
+BOUND = 20
+"""Seconds after which a block with a server has failed: whatever it waits for does not come."""
+
 
 class Exchange:
     """One request as received, and the writing half for its answer."""
@@ -103,12 +106,13 @@ class Loopback:
 
 @asynccontextmanager
 async def loopback(handler: Handler) -> AsyncIterator[Loopback]:
-    """A server for the time of the block; a handler that fails fails the test."""
+    """A server for the time of the block, which is bounded; a handler that fails fails the test."""
     here = Loopback(handler)
     server = await asyncio.start_server(here.serve, "127.0.0.1", 0)
     here.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
-        yield here
+        async with asyncio.timeout(BOUND):
+            yield here
     finally:
         server.close()
     assert not here.failures, here.failures

@@ -1,7 +1,5 @@
 """What is known of models: the table, the service's answer, other servers' answers."""
 
-import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -29,12 +27,6 @@ SERVICE = {
                    "medium": {"supported": False}, "max": {"supported": True}, "xhigh": None},
     },
 }  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-async def bounded() -> AsyncIterator[None]:
-    async with asyncio.timeout(20):
-        yield
 
 
 def test_the_table_knows_dated_names_and_no_price_is_zero() -> None:

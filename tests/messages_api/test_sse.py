@@ -1,6 +1,7 @@
 """SSE bytes in chunks of any size, in every form that servers write."""
 
 import json
+from collections.abc import Callable
 
 import pytest
 import stream_making as making
@@ -25,7 +26,9 @@ events = st.lists(
 @settings(deadline=None)
 @given(events, st.data())
 def test_any_chunking_gives_the_events(raw: list[making.Json], data: st.DataObject) -> None:
-    encode = data.draw(st.sampled_from([making.sse, making.foreign_sse, cr_only, spread, torn_end]))
+    encode = data.draw(
+        st.sampled_from([making.sse, making.foreign_sse, cr_only, crlf, spread, torn_end])
+    )
     body = encode(raw)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(body)), max_size=12)))
     reader = SSEReader()
@@ -39,6 +42,10 @@ def test_any_chunking_gives_the_events(raw: list[making.Json], data: st.DataObje
 
 def cr_only(raw: list[making.Json]) -> bytes:
     return making.sse(raw).replace(b"\n", b"\r")
+
+
+def crlf(raw: list[making.Json]) -> bytes:
+    return making.sse(raw).replace(b"\n", b"\r\n")
 
 
 def spread(raw: list[making.Json]) -> bytes:
@@ -55,11 +62,13 @@ def torn_end(raw: list[making.Json]) -> bytes:
     return making.sse(raw).rstrip(b"\n")
 
 
-def test_one_byte_at_a_time() -> None:
-    body = making.sse([{"type": "a", "t": "Grüße 😀"}, {"type": "b"}])
+@pytest.mark.parametrize("encode", [making.sse, making.foreign_sse, cr_only, crlf, spread])
+def test_one_byte_at_a_time(encode: Callable[[list[making.Json]], bytes]) -> None:
+    raw: list[making.Json] = [{"type": "a", "t": "Grüße 😀"}, {"type": "b"}]
+    body = encode(raw)
     reader = SSEReader()
     read = [e for i in range(len(body)) for e in reader.feed(body[i : i + 1])]
-    assert read == [{"type": "a", "t": "Grüße 😀"}, {"type": "b"}]
+    assert read == raw
 
 
 def test_type_comes_from_the_event_name_only_where_the_json_lacks_it() -> None:

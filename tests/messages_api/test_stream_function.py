@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import stream_making as making
-from loopback import Exchange, Loopback, loopback
+from loopback import BOUND, Exchange, Loopback, loopback
 
 from agent_tui.agent.events import DoneEvent, ErrorEvent, StreamEvent, TextDeltaEvent
 from agent_tui.agent.loop import LLMContext, StreamOptions
@@ -21,9 +21,6 @@ from agent_tui.messages_api.client import make_client
 from agent_tui.messages_api.stream import encode_body, raw_events
 from agent_tui.messages_api.stream_function import make_stream_function, warm_up
 
-BOUND = 10
-"""Seconds after which a wait has failed."""
-
 HELLO = making.recordings()["text"]
 OVERLOADED = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
 
@@ -32,12 +29,6 @@ OVERLOADED = {"type": "error", "error": {"type": "overloaded_error", "message": 
 def sdk() -> None:
     """Import the SDK before a test measures silence."""
     make_client(ApiEndpoint(base_url="http://127.0.0.1:9"))
-
-
-@pytest.fixture(autouse=True)
-async def bounded() -> AsyncIterator[None]:
-    async with asyncio.timeout(BOUND):
-        yield
 
 
 async def hello(exchange: Exchange) -> None:
