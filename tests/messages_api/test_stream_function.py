@@ -426,7 +426,7 @@ def test_importing_the_room_leaves_the_sdk_alone() -> None:
     """It costs seconds; faces import this room before their first paint."""
     heavy = ("anthropic", "httpx2", "mcp", "textual")
     code = (
-        "import sys, agent_tui.messages_api;"
+        "import sys, agent_tui.messages_api.stream_function, agent_tui.messages_api.models;"
         f"sys.exit(', '.join(m for m in {heavy!r} if m in sys.modules) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
