@@ -151,13 +151,15 @@ def chat(
         _fail(f"options of `{text}` come after it: agent-tui {text} [OPTIONS]")
     if output not in ("text", "json", "stream-json"):
         _fail(f"--output {output!r} is not one of text, json, stream-json")
-    from agent_tui import front
+    if print_text is None:
+        from agent_tui import front
 
-    if print_text is not None:
-        if text is not None:
-            _fail("give the text either after -p or as an argument, not both")
-        raise SystemExit(front.print_once(options, print_text, output))  # type: ignore[arg-type]
-    raise SystemExit(front.interactive(options, text or ""))
+        raise SystemExit(front.interactive(options, text or ""))
+    if text is not None:
+        _fail("give the text either after -p or as an argument, not both")
+    from agent_tui import front_headless
+
+    raise SystemExit(front_headless.print_once(options, print_text, output))  # type: ignore[arg-type]
 
 
 @app.command(help="The whole agent over JSON lines on stdin and stdout.")
@@ -178,9 +180,9 @@ def rpc(
     max_seconds: MaxSecondsOption = None,
 ) -> None:
     options = _options(locals())
-    from agent_tui import front
+    from agent_tui import front_headless
 
-    raise SystemExit(front.rpc(options))
+    raise SystemExit(front_headless.rpc(options))
 
 
 _SETTINGS = (
@@ -191,6 +193,7 @@ _SETTINGS = (
 
 def _options(given: dict[str, Any]) -> "Options":
     """The common options of all faces, from a command's parameters."""
+    from agent_tui.conversation.session_wish import SessionWish
     from agent_tui.front import Options
 
     return Options(
@@ -198,10 +201,12 @@ def _options(given: dict[str, Any]) -> "Options":
         demo=given["demo"],
         allow=[name.strip() for name in (given["allow"] or "").split(",") if name.strip()],
         config=str(given["config"]) if given["config"] else None,
-        keep=not given["no_session"],
-        continue_newest=given["continue_"],
-        resume=given["resume"] is not None,
-        resume_id="" if given["resume"] in (None, _PICK) else given["resume"],
+        wish=SessionWish(
+            keep=not given["no_session"],
+            continue_newest=given["continue_"],
+            resume=given["resume"] is not None,
+            resume_id="" if given["resume"] in (None, _PICK) else given["resume"],
+        ),
     )
 
 

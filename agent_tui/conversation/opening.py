@@ -15,7 +15,8 @@ from agent_tui.conversation import endpoint as endpoints
 from agent_tui.conversation.build import build_conversation
 from agent_tui.conversation.conversation import Conversation
 from agent_tui.conversation.endpoint import Endpoint
-from agent_tui.conversation.session_choice import SessionWish, list_here, open_wished
+from agent_tui.conversation.session_choice import list_here, open_wished
+from agent_tui.conversation.session_wish import SessionWish
 from agent_tui.messages_api.client import base_url_warning
 from agent_tui.sessions.errors import SessionError
 from agent_tui.sessions.store import Session

@@ -1,24 +1,14 @@
 """Which session a conversation goes on in: a new one, the newest here, or one named by id."""
 
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from agent_tui import paths
 from agent_tui.conversation.endpoint import Endpoint, secret_mask
+from agent_tui.conversation.session_wish import SessionWish
 from agent_tui.sessions import index
 from agent_tui.sessions.errors import NoSessionYetError
 from agent_tui.sessions.store import Session
-
-
-@dataclass(slots=True)
-class SessionWish:
-    """What the command line asks for. resume_id "" with resume=True: let the user pick."""
-
-    keep: bool = True
-    continue_newest: bool = False
-    resume: bool = False
-    resume_id: str = ""
 
 
 def open_wished(wish: SessionWish, cwd: str, endpoint: Endpoint) -> Session:

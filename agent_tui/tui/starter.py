@@ -10,7 +10,7 @@ from agent_tui.tui.asking import ScreenAsker
 
 if TYPE_CHECKING:
     from agent_tui.conversation.conversation import Conversation
-    from agent_tui.conversation.session_choice import SessionWish
+    from agent_tui.conversation.session_wish import SessionWish
 
 
 class Starter:

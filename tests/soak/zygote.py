@@ -48,7 +48,7 @@ def main() -> None:
     import anthropic.types.beta  # noqa: F401
     import httpx2  # noqa: F401
 
-    import agent_tui.front  # noqa: F401
+    import agent_tui.front_headless  # noqa: F401
     from agent_tui import cli
     from agent_tui.messages_api import ApiEndpoint, make_client
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from agent_tui.conversation import session_choice
 from agent_tui.conversation.commands.registry import CommandRegistry, wrong_form
 from agent_tui.conversation.results import CommandResult
-from agent_tui.conversation.session_choice import SessionWish
+from agent_tui.conversation.session_wish import SessionWish
 from agent_tui.sessions.errors import SessionError
 
 if TYPE_CHECKING:
