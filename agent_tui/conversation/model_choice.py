@@ -1,9 +1,10 @@
 """ModelChoice: which model answers, and what is known of it."""
 
 import logging
+from dataclasses import replace
 
 from agent_tui.conversation.endpoint import Endpoint
-from agent_tui.messages_api.models import ModelInfo, list_models, model_info
+from agent_tui.messages_api.models import ModelInfo, Prices, list_models, model_info
 
 log = logging.getLogger(__name__)
 
@@ -26,12 +27,14 @@ class ModelChoice:
         self.name = name
         self._explicit = True
 
-    def info(self, name: str | None = None) -> ModelInfo | None:
-        """Listed by the endpoint, else from the built-in table, else None."""
+    def info(self, name: str | None = None) -> ModelInfo:
+        """As listed by the endpoint, else what the built-in table knows or guesses."""
         wanted = name or self.name
-        if self._listed and wanted in self._listed:
-            return self._listed[wanted]
-        return model_info(wanted)
+        listed = self._listed or {}
+        info = listed[wanted] if wanted in listed else model_info(wanted)
+        if self._endpoint.demo:
+            return replace(info, prices=Prices(0, 0, 0, 0))  # nobody is paid for a script
+        return info
 
     async def names(self) -> list[str]:
         """Ids the endpoint lists (asked once); what was found on loopback if it cannot say."""

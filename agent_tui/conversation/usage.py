@@ -19,7 +19,7 @@ class UsageTotals:
     context_tokens: int | None = None
     context_window: int | None = None
 
-    def add(self, message: AssistantMessage, model: ModelInfo | None) -> None:
+    def add(self, message: AssistantMessage, model: ModelInfo) -> None:
         """Counts one response; a response without usage changes nothing."""
         usage = message.usage
         if usage is None:
@@ -35,8 +35,8 @@ class UsageTotals:
         self.cache_read += tokens[2]
         self.cache_write += tokens[3]
         self.context_tokens = sum(tokens) or None
-        self.context_window = model.context_window if model else None
-        cost = _cost(usage, model.prices) if model else None
+        self.context_window = model.context_window
+        cost = _cost(usage, model.prices)
         self.cost = None if cost is None or self.cost is None else self.cost + cost
 
     def event(self) -> UsageChangedEvent:

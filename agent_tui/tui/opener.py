@@ -1,6 +1,7 @@
 """Opener: gets the conversation from the starter and puts it on the screen."""
 
 import asyncio
+import gc
 import importlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -19,7 +20,7 @@ log = logging.getLogger(__name__)
 DEMO = "demo: scripted replies, no model"
 WELCOME = """\
 This is the demo: there is no key and no model, the replies are scripted. Everything else is
-real: streaming, tools, steering, programs, MCP.
+real: streaming, tools, steering, approvals.
 
 - `/login` enter a key
 - `/help` or F1: every key and command
@@ -91,6 +92,9 @@ class Opener:
         self._unsubscribe = conversation.subscribe(app.router.receive)
         app.desk.paused = any(entry.state == "paused" for entry in conversation.queue())
         await app.desk.attach(conversation)
+        # Modules and widgets are there to stay: a full collection that walks them all was
+        # the longest gap of the event loop while text streams.
+        gc.freeze()
         app.view.read_folder()
         app.view.panels()
         app.view.status()

@@ -7,14 +7,14 @@ from agent_tui.tui.folder import Folder, git_branch, short_path
 
 @pytest.mark.parametrize(
     ("cwd", "short"),
-    [("/home/a/src", "~/src"), ("/home/a", "~"), ("/home/ab", "/home/ab"), ("/", "/")],
+    [("/homes/a/src", "~/src"), ("/homes/a", "~"), ("/homes/ab", "/homes/ab"), ("/", "/")],
 )
 def test_the_home_folder_is_a_tilde(cwd: str, short: str):
-    assert short_path(cwd, "/home/a") == short
+    assert short_path(cwd, "/homes/a") == short
 
 
 def test_a_folder_with_an_escape_in_its_name_is_safe():
-    assert "\x1b" not in short_path("/tmp/\x1b[31m", "/home/a")
+    assert "\x1b" not in short_path("/tmp/\x1b[31m", "/homes/a")
 
 
 def test_the_branch_of_the_folder_or_its_parent(tmp_path: Path):
