@@ -160,9 +160,6 @@ class _Run:
             results, goes_on, reason = await self._execute_tool_calls(message)
             self._control.end_turn()
             await self._send(TurnEndEvent(message, results))
-            if self._control.aborted:
-                return await self._end("stopped by the user")
-
             stops = await self._prepare_next_turn(message, results)
             if self._control.aborted:
                 return await self._end("stopped by the user")
@@ -241,14 +238,15 @@ class _Run:
     async def _prepare_next_turn(
         self, message: AssistantMessage, results: list[ToolResultMessage]
     ) -> bool:
-        """The diagram's "9.": prepare_next_turn, then whether should_stop_after_turn says so."""
+        """The diagram's "9.": prepare_next_turn, then whether should_stop_after_turn says so.
+        After an abort neither is called."""
         config = self._config
         if config.prepare_next_turn is not None:
             hook = config.prepare_next_turn
             snapshot = await self._ask(hook, self._next_turn(message, results))
             if snapshot is not None:
                 self._take(snapshot)
-        if config.should_stop_after_turn is not None and not self._control.aborted:
+        if config.should_stop_after_turn is not None:
             hook = config.should_stop_after_turn
             return bool(await self._ask(hook, self._next_turn(message, results)))
         return False

@@ -20,9 +20,16 @@ from loop_making import (
 from wire_check import check
 
 from agent_tui.agent.agent import Agent
+from agent_tui.agent.control import RunControl
 from agent_tui.agent.events import AgentEvent, DoneEvent, StartEvent, StreamEvent, TextDeltaEvent
 from agent_tui.agent.llm_messages import convert_to_llm
-from agent_tui.agent.loop import AgentLoopConfig, BeforeToolCallContext, PrepareNextTurnContext
+from agent_tui.agent.loop import (
+    AgentContext,
+    AgentLoopConfig,
+    BeforeToolCallContext,
+    PrepareNextTurnContext,
+    run_agent_loop,
+)
 from agent_tui.agent.messages import (
     AssistantMessage,
     ThinkingContent,
@@ -40,6 +47,11 @@ def scenario(name: str) -> tuple[Agent, Model]:
         for _ in range(3):
             await asyncio.sleep(0)
 
+    async def hook(*_: Any) -> None:
+        if agent.state.phase == "stopping":
+            CALLED_TOO_LATE.append("a hook")
+        await yielding()
+
     async def work(ctx: Any) -> str:
         ctx.update("half")
         await yielding()
@@ -51,13 +63,14 @@ def scenario(name: str) -> tuple[Agent, Model]:
         return messages
 
     config: dict[str, Any] = {}
-    caller = PROGRAM if name == "program" else None
-    if name == "hooks":
+    program = "program" in name
+    caller = PROGRAM if program else None
+    if "hooks" in name:
         config = {
-            "before_tool_call": yielding,
-            "after_tool_call": yielding,
-            "prepare_next_turn": yielding,
-            "should_stop_after_turn": yielding,
+            "before_tool_call": hook,
+            "after_tool_call": hook,
+            "prepare_next_turn": hook,
+            "should_stop_after_turn": hook,
             "transform_context": transform,
         }
     model = Model(
@@ -65,8 +78,8 @@ def scenario(name: str) -> tuple[Agent, Model]:
             ThinkingContent(thinking="hm", signature="S"), "ok",
             call("a", caller=caller), call("b", caller=caller), call("c", "nope"),
         ),
-        answer("so", call("d"), stop="pause_turn" if name == "program" else None),
-        answer("on", stop="compaction" if name == "program" else None),
+        answer("so", call("d"), stop="pause_turn" if program else None),
+        answer("on", stop="compaction" if program else None),
         answer("done"),
     )  # fmt: skip
     mode = "sequential" if name == "sequential" else "parallel"
@@ -74,7 +87,8 @@ def scenario(name: str) -> tuple[Agent, Model]:
     return agent, model
 
 
-NAMES = ["parallel", "sequential", "hooks", "program"]
+CALLED_TOO_LATE: list[str] = []
+NAMES = ["parallel", "sequential", "hooks", "program", "program with hooks"]
 
 
 async def play(name: str, *, at_event: int | None = None, at_turn: int | None = None) -> int:
@@ -122,6 +136,9 @@ async def play(name: str, *, at_event: int | None = None, at_turn: int | None = 
         seen, calls = aborted_at
         assert not any(e.type == "message_update" for e in events[seen + 1 :])
         assert len(model.contexts) == calls, "no model call after an abort"
+        if any(e.type == "turn_start" for e in events[:seen]):
+            assert not any(e.type == "turn_start" for e in events[seen + 1 :]), "no further turn"
+    assert not CALLED_TOO_LATE, "no hook is called after an abort"
     check(convert_to_llm(agent.state.messages))
     everywhere = [
         m.text for m in agent.state.messages if isinstance(m, UserMessage) and m.text != "go"
@@ -287,6 +304,29 @@ def test_a_waiting_hook_of_the_loop_ends_at_once() -> None:
         agent = agent_with(model, tool(), prepare_next_turn=prepare)
         assert await abort_after(agent, 1) == 0
         assert len(model.contexts) == 1
+
+    clock_loop.run(main())
+
+
+def test_a_source_of_messages_is_not_asked_after_an_abort() -> None:
+    async def main() -> None:
+        asked: list[str] = []
+
+        async def source() -> list[Any]:
+            asked.append("steering")
+            return []
+
+        control = RunControl()
+
+        def emit(event: AgentEvent) -> None:
+            if event.type == "message_start":
+                control.abort()
+
+        config = AgentLoopConfig("m", Model(), get_steering_messages=source)
+        go = UserMessage(content=text_content("go"))
+        added = await run_agent_loop([go], AgentContext("", [], []), config, emit, control)
+        assert [m.role for m in added] == ["user", "assistant"]
+        assert asked == []
 
     clock_loop.run(main())
 

@@ -128,7 +128,16 @@ def test_a_paused_program_holds_the_steer_and_says_so() -> None:
 
     program = [call("a", caller=PROGRAM), call("b", caller=PROGRAM)]
     agent = agent_with(Model(answer(*program), answer("done")), tool(work=work))
+    pending: list[int] = []
+    agent.subscribe(
+        lambda e: (
+            pending.append(agent.state.pending_program_calls)
+            if e.type == "message_update"
+            else None
+        )
+    )
     clock_loop.run(agent.start("go"))
+    assert set(pending) == {0}, "an answer that streams has no call that waits"
     held = ("held", "held: a program is paused (2 calls)", 2)
     assert said == [held, held]
     assert texts(agent)[-3:] == ["done", "only Europe", "over"]

@@ -394,6 +394,34 @@ def test_an_abort_in_a_running_program_cuts_it() -> None:
     assert roles(out) == ["user", "assistant", "user", "user"]
 
 
+def test_a_finished_program_is_not_cut_with_a_later_one() -> None:
+    """Also where its start is not in the history any more."""
+    history = [
+        user("hi"),
+        assistant("t", call("p", program=True)),
+        result("p"),
+        assistant(call("a")),
+        result("a"),
+    ]
+    sent = checked(*history)
+    later = checked(*history, assistant(call("q", program=True), stop="aborted"), user("no"))
+    assert dumped(later[: len(sent)]) == dumped(sent)
+
+
+def test_a_stray_result_waits_until_text_may_be_sent() -> None:
+    history = [
+        user("hi"),
+        assistant(call("a"), server_call("s", "web_search")),
+        result("a"),
+        result("stray", "the only copy"),
+    ]
+    sent = checked(*history)
+    assert roles(sent) == ["user", "assistant", "toolResult"]
+    later = checked(*history, assistant(server_result("s"), "found"), user("ok"))
+    assert roles(later)[3:] == ["assistant", "user", "user"]
+    assert "the only copy" in later[4].text  # type: ignore[union-attr]
+
+
 def test_a_cut_search_is_named() -> None:
     out = checked(
         user("hi"), assistant(server_call("s", "web_search"), stop="pause_turn"), user("wait")
