@@ -434,7 +434,7 @@ class Agent:
         if not isinstance(event, MessageEndEvent):
             return
         for item in self.queue.taken():
-            if item.message.id == event.message.id:
+            if item.message is event.message:
                 self.queue.commit(
                     item.id, landing(self._state.turn, self._run.last_results if self._run else 0)
                 )

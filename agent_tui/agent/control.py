@@ -26,6 +26,9 @@ StopReason = Literal["aborted", "stopped", "skipped"]
 GRACE_S = 2.0
 """So long (seconds) a cancelled task may take to end; then it is left behind (DESIGN)."""
 
+SLICE_S = 0.008
+"""Work at most so long (seconds) before other tasks get a turn (DESIGN)."""
+
 
 class Stopped(Exception):
     """What was awaited was stopped by the user; it is cancelled or left behind."""

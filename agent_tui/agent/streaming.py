@@ -9,7 +9,7 @@ import logging
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from agent_tui.agent.control import GRACE_S, RunControl, leave_behind
+from agent_tui.agent.control import GRACE_S, SLICE_S, RunControl, leave_behind
 from agent_tui.agent.events import (
     AgentEvent,
     DoneEvent,
@@ -37,9 +37,6 @@ log = logging.getLogger(__name__)
 
 BUFFER_EVENTS = 256
 """The pump waits while so many events are not yet emitted."""
-
-SLICE_S = 0.008
-"""Work at most so long (seconds) before other tasks get a turn (DESIGN)."""
 
 LONG_HISTORY = 500
 """A history of more messages is converted in a thread: it takes longer than a frame."""

@@ -11,7 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from agent_tui.agent.control import GRACE_S, RunControl, Stop, StopReason, leave_behind
+from agent_tui.agent.control import (
+    GRACE_S,
+    SLICE_S,
+    RunControl,
+    Stop,
+    StopReason,
+    leave_behind,
+)
 from agent_tui.agent.events import (
     AgentEvent,
     MessageEndEvent,
@@ -173,18 +180,19 @@ class ToolBatch:
 
     async def emit_until_closed(self, entries: Sequence[_Entry]) -> None:
         """Emit updates and ends, as they come, until every one of these calls has ended."""
-        slice_end = self._loop.time()
+        slice_end = self._loop.time() + SLICE_S
         while True:
             while self._news:
                 entry, partial = self._news.popleft()
                 await self._emit_news(entry, partial)
                 if self._loop.time() >= slice_end:
                     await asyncio.sleep(0)
-                    slice_end = self._loop.time() + 0.008
+                    slice_end = self._loop.time() + SLICE_S
             if all(entry.state == "closed" for entry in entries):
                 return
             self._arrived.clear()
             await self._arrived.wait()
+            slice_end = self._loop.time() + SLICE_S
 
     async def emit_result(self, entry: _Entry) -> ToolResultMessage:
         """The diagram's emitToolResultMessage."""

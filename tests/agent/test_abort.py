@@ -208,6 +208,23 @@ def test_a_deaf_tool_has_two_seconds(caplog: pytest.LogCaptureFixture) -> None:
     assert "left behind" in caplog.text
 
 
+def test_a_deaf_tool_that_is_stopped_alone_does_not_hold_the_run() -> None:
+    async def main() -> None:
+        model = Model(answer(call("a", "deaf"), call("b")), answer("on"))
+        agent = agent_with(model, tool("deaf", lambda _: deaf(9)), tool())
+        run = asyncio.create_task(agent.start("go"))
+        await asyncio.sleep(1)
+        assert agent.abort_tool("a") and not agent.abort_tool("b") and not agent.abort_tool("x")
+        await run
+        assert asyncio.get_running_loop().time() == pytest.approx(3)
+        assert results(agent)["a"][1] is True
+        assert agent.state.messages[-1].text == "on"  # type: ignore[union-attr]
+        assert not agent.abort_tool("a")
+        await asyncio.sleep(10)
+
+    clock_loop.run(main())
+
+
 def test_a_deaf_tool_that_ends_in_time_keeps_its_result() -> None:
     async def main() -> None:
         agent = agent_with(Model(answer(call("a"))), tool(work=lambda _: deaf(2)))
