@@ -167,7 +167,7 @@ class _Run:
                 return await self._end("asked to stop after this turn")
 
             if goes_on and awaits_results_only([message, *results]):
-                if self._paused_too_often(message, results):
+                if self._paused_too_often(results):
                     return await self._end(
                         f"the API paused this turn {self._pauses} times in a row; "
                         "continue to let it go on"
@@ -283,9 +283,8 @@ class _Run:
             log.exception("a hook of the loop raised; the run goes on without its answer")
             return None
 
-    def _paused_too_often(
-        self, message: AssistantMessage, results: list[ToolResultMessage]
-    ) -> bool:
+    def _paused_too_often(self, results: list[ToolResultMessage]) -> bool:
+        """The API pauses turn after turn, and nothing of ours comes between."""
         self._pauses = 0 if results else self._pauses + 1
         return self._pauses >= self._config.max_pauses
 

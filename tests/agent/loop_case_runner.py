@@ -399,9 +399,9 @@ class _CaseRun:
             case "resume_queue":
                 queue.resume()
             case "send_now":
-                assert agent.send_now()
+                agent.send_now()
             case "abort_tool":
-                assert agent.abort_tool(action["id"])
+                agent.abort_tool(action["id"])
             case other:
                 raise AssertionError(f"unknown action {other!r}")
 
