@@ -1,5 +1,7 @@
-"""Reads pastes that Textual 8.2 does not: broken ones and those without bracket marks.
+"""Reads pastes that Textual 8.2 does not: with control characters, broken, without bracket marks.
 
+- An escape sequence inside a bracketed paste reaches Textual's parser as keys: copied text could
+  send itself or open an editor. What stands between the marks never goes through that parser.
 - `ESC[200~` whose `ESC[201~` never comes swallows all further keys; after two silent seconds
   what came is handed on as a paste.
 - Text pasted by a terminal without bracketed paste arrives as keys, each line end as Enter,
@@ -15,7 +17,9 @@ import time
 from collections.abc import Callable, Iterable
 
 from textual import events
-from textual._xterm_parser import BRACKETED_PASTE_END, BRACKETED_PASTE_START, XTermParser
+from textual._xterm_parser import BRACKETED_PASTE_END as END
+from textual._xterm_parser import BRACKETED_PASTE_START as START
+from textual._xterm_parser import XTermParser
 from textual.message import Message
 
 BROKEN_AFTER_S = 2.0
@@ -34,7 +38,7 @@ class PasteAwareParser(XTermParser):
         self._clock = clock
         self._last_read = float("-inf")
         self._tail = ""
-        self._in_paste = False
+        self._paste: list[str] | None = None
         self._burst: list[str] = []
         self._held_enter = False
 
@@ -47,12 +51,37 @@ class PasteAwareParser(XTermParser):
             return
         # A sequence that began in an earlier read goes on in this one: Textual waits for it.
         in_sequence = self._timeout_time is not None
-        if self._in_paste or in_sequence or "\x1b" in data:
+        if self._paste is not None or in_sequence or "\x1b" in data:
             yield from self._end_burst()
-            self._watch_marks(data)
-            yield from super().feed(data)
+            yield from self._feed_marked(data)
             return
+        self._tail = ""
         yield from self._feed_plain(data, gap)
+
+    def _feed_marked(self, data: str) -> Iterable[Message]:
+        """Data in which a paste may begin or end; marks may be cut between reads."""
+        while data:
+            seen = self._tail + data
+            ends_at = _end_of_paste(seen) if self._paste is not None else _past(seen, START)
+            taken = len(data) if ends_at is None else ends_at - len(self._tail)
+            piece, data = data[:taken], data[taken:]
+            self._tail = seen[-(len(END) - 1) :] if ends_at is None else ""
+            if self._paste is not None:
+                self._paste.append(piece)
+                if ends_at is not None:
+                    yield from self._end_paste()
+                continue
+            yield from super().feed(piece)
+            if ends_at is not None:
+                self._paste = []
+
+    def _end_paste(self) -> Iterable[Message]:
+        text, self._paste = "".join(self._paste or ()).removesuffix(END), None
+        # Textual saw the mark where the paste began; at the other it gives a paste of nothing.
+        for message in super().feed(END):
+            if isinstance(message, events.Paste):
+                message = events.Paste(text.replace("\x00", ""))
+            yield message
 
     def _feed_plain(self, data: str, gap: float) -> Iterable[Message]:
         if self._burst or (self._held_enter and gap < QUIET_S):
@@ -78,9 +107,9 @@ class PasteAwareParser(XTermParser):
         silent = self._clock() - self._last_read
         if silent >= QUIET_S:
             yield from self._end_burst()
-        if self._in_paste and silent >= BROKEN_AFTER_S:
-            self._in_paste = False
-            yield from super().feed(BRACKETED_PASTE_END)
+        if self._paste is not None and silent >= BROKEN_AFTER_S:
+            self._tail = ""
+            yield from self._end_paste()
         yield from super().tick()
 
     def _end_burst(self) -> Iterable[Message]:
@@ -92,13 +121,22 @@ class PasteAwareParser(XTermParser):
             self._held_enter = False
             yield from super().feed("\r")
 
-    def _watch_marks(self, data: str) -> None:
-        """Whether a bracketed paste is open after `data`; marks may be cut between reads."""
-        seen = self._tail + data
-        start, end = seen.rfind(BRACKETED_PASTE_START), seen.rfind(BRACKETED_PASTE_END)
-        if start != end:
-            self._in_paste = start > end
-        self._tail = seen[-(len(BRACKETED_PASTE_END) - 1) :]
+
+def _past(text: str, mark: str) -> int | None:
+    """Where the first `mark` ends."""
+    at = text.find(mark)
+    return None if at < 0 else at + len(mark)
+
+
+def _end_of_paste(text: str) -> int | None:
+    """Where the paste that is open ends in `text`.
+
+    The last end mark before the next paste counts: one that stands in what was copied must not
+    let the rest of it act as keys.
+    """
+    next_start = text.find(START)
+    at = text.rfind(END, 0, next_start) if next_start >= 0 else text.rfind(END)
+    return at + len(END) if at >= 0 else _past(text, END)
 
 
 def _is_text(data: str) -> bool:
