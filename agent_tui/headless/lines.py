@@ -8,6 +8,7 @@ daemons: a blocked read or write does not keep the process from ending.
 import asyncio
 import json
 import logging
+import math
 import os
 import threading
 from collections import deque
@@ -16,7 +17,9 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 
-from agent_tui.text import wire_text
+from pydantic_core import to_json
+
+from agent_tui.text import whole_surrogates
 
 log = logging.getLogger(__name__)
 
@@ -98,14 +101,15 @@ class LineWriter:
         self.closed = asyncio.Event()
 
     def write(self, value: dict[str, Any]) -> None:
-        """Values that JSON does not know are written as their text."""
+        """Values that JSON does not know are written as their text, numbers that it does not
+        know as null."""
         if self._broken:
             return
+        line = encode_line(value)
         if not self._lines:
             # What one turn of the event loop has to say goes out in one piece.
             self._loop.call_soon(self._hand_over)
-        text = json.dumps(value, ensure_ascii=False, default=str)
-        self._lines.append(wire_text(text).encode("utf-8") + b"\n")
+        self._lines.append(line)
 
     async def flush(self, patience: float = FLUSH_S) -> bool:
         """Until all is written; False when the reader did not take it in `patience` seconds."""
@@ -146,6 +150,30 @@ class LineWriter:
             log.info("nobody reads what is written: %s", error)
             self._broken = True
             self._loop.call_soon_threadsafe(self.closed.set)
+
+
+def encode_line(value: dict[str, Any]) -> bytes:
+    """One line of UTF-8 JSON, newline included."""
+    try:
+        return to_json(value, inf_nan_mode="null", fallback=str) + b"\n"
+    except ValueError:  # half a surrogate pair, or nested very deeply
+        return json.dumps(_plain(value), ensure_ascii=False).encode("utf-8") + b"\n"
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case str():
+            return whole_surrogates(value)
+        case dict():
+            return {whole_surrogates(str(key)): _plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case float():
+            return value if math.isfinite(value) else None
+        case None | int():
+            return value
+        case _:
+            return whole_surrogates(str(value))
 
 
 def _settle(written: "asyncio.Future[None]") -> None:

@@ -12,7 +12,8 @@ from typing import IO, Any, Literal
 
 from agent_tui.agent.events import to_json
 from agent_tui.agent.messages import AssistantMessage, UserMessage, text_content
-from agent_tui.conversation.conversation import AnyEvent, Conversation
+from agent_tui.conversation.conversation import Conversation
+from agent_tui.conversation.event_hub import AnyEvent
 from agent_tui.conversation.events import NoticeEvent, RetryEvent
 from agent_tui.headless.exit_codes import SIGNALLED, exit_code
 from agent_tui.text import wire_text

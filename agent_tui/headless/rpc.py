@@ -13,9 +13,11 @@ from typing import Any
 from agent_tui.agent.events import to_json
 from agent_tui.agent.message_queue import QueueError
 from agent_tui.agent.messages import CustomMessage, UserMessage, text_content
-from agent_tui.conversation.conversation import AnyEvent, Conversation, is_command
+from agent_tui.conversation.conversation import Conversation, is_command
+from agent_tui.conversation.event_hub import AnyEvent
 from agent_tui.headless.exit_codes import DONE, SIGNALLED
 from agent_tui.headless.lines import LineReader, LineWriter
+from agent_tui.text import cut
 
 log = logging.getLogger(__name__)
 
@@ -93,6 +95,8 @@ class RpcFace:
             message = json.loads(line)
         except ValueError as error:
             raise RpcError(f"not a JSON object on one line: {error}") from None
+        except RecursionError:
+            raise RpcError("not a JSON object on one line: it is nested too deeply") from None
         if not isinstance(message, dict):
             raise RpcError("a command is a JSON object with id and type")
         return message
@@ -101,6 +105,8 @@ class RpcFace:
         kind = message.get("type")
         if "id" not in message:
             raise RpcError("a command needs an id")
+        if not isinstance(kind, str):
+            raise self._unknown(kind)
         if kind in self._simple:
             return self._simple[kind](message)
         if kind in self._recorded:
@@ -109,8 +115,11 @@ class RpcFace:
             return data
         if kind in self._slow:
             return await self._slow[kind](message)
+        raise self._unknown(kind)
+
+    def _unknown(self, kind: Any) -> RpcError:
         known = ", ".join(sorted([*self._simple, *self._recorded, *self._slow]))
-        raise RpcError(f"unknown type {kind!r}; known are: {known}")
+        return RpcError(f"unknown type {cut(repr(kind), 100)}; known are: {known}")
 
     def _respond(self, ident: Any, *, data: Any = None, error: str | None = None) -> None:
         answer: dict[str, Any] = {"type": "response", "id": ident, "ok": error is None}

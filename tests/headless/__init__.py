@@ -1,0 +1,1 @@
+"""The faces without a screen."""
