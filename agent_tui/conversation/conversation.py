@@ -4,8 +4,7 @@ and hands on; it decides little. Everything a face may ask for is a method here.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Literal
 
 from agent_tui import paths
@@ -15,7 +14,6 @@ from agent_tui.agent.events import (
     AgentEvent,
     MessageEndEvent,
     MessageUpdateEvent,
-    StreamEvent,
     ToolExecutionEndEvent,
     ToolExecutionStartEvent,
     TurnEndEvent,
@@ -23,16 +21,13 @@ from agent_tui.agent.events import (
 )
 from agent_tui.agent.loop import (
     AgentLoopConfig,
-    LLMContext,
     PrepareNextTurnContext,
     StreamFunction,
-    StreamOptions,
     ThinkingLevel,
 )
 from agent_tui.agent.messages import (
     AgentMessage,
     AssistantMessage,
-    Container,
     CustomMessage,
     ImageContent,
     TextContent,
@@ -43,9 +38,8 @@ from agent_tui.conversation.approvals import Approvals
 from agent_tui.conversation.commands import default_registry
 from agent_tui.conversation.driver import RunDriver
 from agent_tui.conversation.endpoint import Endpoint, secret_mask
+from agent_tui.conversation.event_hub import EventHub, Subscriber
 from agent_tui.conversation.events import (
-    ContainerChangedEvent,
-    ConversationEvent,
     NoticeEvent,
     QueueChangedEvent,
     QueueDeliveredEvent,
@@ -56,22 +50,19 @@ from agent_tui.conversation.events import (
     StatusChangedEvent,
 )
 from agent_tui.conversation.limits import Limits
-from agent_tui.conversation.mending import Mending
+from agent_tui.conversation.model_call import ModelCall
 from agent_tui.conversation.model_choice import ModelChoice
 from agent_tui.conversation.results import CommandInfo, CommandResult, Submitted
-from agent_tui.conversation.retry import RetryPolicy, with_retries
+from agent_tui.conversation.retry import RetryPolicy
 from agent_tui.conversation.session_link import SessionLink
 from agent_tui.conversation.system_prompt import build_system_prompt
 from agent_tui.conversation.usage import UsageTotals
 from agent_tui.conversation.validation import validate_arguments
-from agent_tui.messages_api.tool_schemas import usable_tools
 from agent_tui.sessions.store import Session
 from agent_tui.settings import Settings
 
 log = logging.getLogger(__name__)
 
-AnyEvent = AgentEvent | ConversationEvent
-Subscriber = Callable[[AnyEvent], Awaitable[None] | None]
 Decision = Literal["allow", "allow_always", "deny"]
 THINKING_LEVELS = ("off", "low", "medium", "high", "xhigh", "max")
 
@@ -114,30 +105,23 @@ class Conversation:
         self.models = models
         self.limits = limits or Limits()
         self.usage = UsageTotals()
+        self._hub = EventHub()
+        self._emit = self._hub.emit
         self.approvals = Approvals(
             cwd, self._emit, allow=allow, readable=readable, interactive=interactive
         )
         self._policy = retry_policy or RetryPolicy()
         self._mask = secret_mask(endpoint)
-        self._subscribers: list[Subscriber] = []
         self._registry = default_registry()
-        self._container: Container | None = session.container
-        self._mending = Mending(
-            notify=lambda text: self.notice("warning", text),
-            keep=lambda mend: self._link.mended(mend.what, list(mend.ids), mend.text),
-            container=lambda: self._container,
-            container_lost=self._container_lost,
-        )
-        self._mending.load(session.mends)
+        self._model_call = ModelCall(stream_function, self._policy, self._emit)
+        self._model_call.enter(session)
         self._announced: set[str] = set()
-        self._unusable: set[str] = set()
         self._records: dict[str, asyncio.Event] = {}
-        self._background: set[asyncio.Future[Any]] = set()
         self._last_status: Status = "ready"
         self._turn = 0
         config = AgentLoopConfig(
             model=models.name,
-            stream_function=self._wrap(stream_function),
+            stream_function=self._model_call,
             max_tokens=settings.max_tokens,
             thinking_level=settings.thinking,
             tools=list(tools),
@@ -150,6 +134,7 @@ class Conversation:
         self.agent.queue.steering_mode = settings.steering_mode
         self.agent.queue.follow_up_mode = settings.follow_up_mode
         self._link = SessionLink(session, self.agent, lambda text: self.notice("warning", text))
+        self._model_call.link = self._link
         self._link.attach()
         self._count_usage()
         self.agent.subscribe(self._link.on_event)
@@ -163,31 +148,12 @@ class Conversation:
     def subscribe(self, fn: Subscriber) -> Callable[[], None]:
         """fn gets every AgentEvent (awaited, in the loop) and every ConversationEvent (called at
         once; what it returns to be awaited runs on as a task). Returns the unsubscriber."""
-        self._subscribers.append(fn)
-        return lambda: self._subscribers.remove(fn)
-
-    def _emit(self, event: ConversationEvent) -> None:
-        for fn in tuple(self._subscribers):
-            try:
-                result = fn(event)
-            except Exception:
-                log.exception("a subscriber failed on %s", event.type)
-                continue
-            if result is not None:
-                task = asyncio.ensure_future(result)
-                self._background.add(task)
-                task.add_done_callback(self._background.discard)
+        return self._hub.subscribe(fn)
 
     async def _on_agent_event(self, event: AgentEvent) -> None:
         if not isinstance(event, MessageUpdateEvent):
             self._note(event)
-        for fn in tuple(self._subscribers):
-            try:
-                result = fn(event)
-                if result is not None:
-                    await result
-            except Exception:
-                log.exception("a subscriber failed on %s", event.type)
+        await self._hub.send(event)
 
     def _note(self, event: AgentEvent) -> None:
         """What this object keeps of the run."""
@@ -197,8 +163,7 @@ class Conversation:
                     self._records[message.id].set()
             case MessageEndEvent(message=AssistantMessage() as message):
                 if message.container is not None:
-                    self._container = message.container
-                    self._link.container(message.container)
+                    self._model_call.saw_container(message.container)
                 self.usage.add(message, self.models.info(message.model))
                 self._emit(self.usage.event())
             case TurnStartEvent():
@@ -222,6 +187,10 @@ class Conversation:
             self._link.strike(event.strikes)
         self._emit(event)
 
+    async def _should_stop(self, turn: PrepareNextTurnContext) -> bool:
+        goes_on = bool(turn.tool_results or self.agent.queue.items())
+        return self.limits.after_turn(self.usage.cost, goes_on=goes_on)
+
     def _set_status(self, status: Status) -> None:
         if status != self._last_status:
             self._last_status = status
@@ -231,46 +200,6 @@ class Conversation:
         if self.limits.reached:
             self._emit(NoticeEvent("warning", f"Stopped: {self.limits.reached}."))
         self._set_status("ready")
-
-    # --- the model call ----------------------------------------------------------------
-
-    def _wrap(self, stream_function: StreamFunction) -> StreamFunction:
-        retried = with_retries(
-            stream_function,
-            self._policy,
-            lambda attempt, wait, why: self._emit(RetryEvent(attempt, wait, why)),
-        )
-        mended = self._mending.wrap(retried)
-
-        def stream(
-            model: str, context: LLMContext, options: StreamOptions
-        ) -> AsyncIterator[StreamEvent]:
-            # The live container is held here, never read from history (DESIGN).
-            container_id = self._container.id if self._container else None
-            # In one order, whatever order servers name them in: the cache holds on (A29).
-            tools = self._offered(sorted(context.tools, key=lambda tool: tool.name))
-            return mended(
-                model, replace(context, tools=tools), replace(options, container_id=container_id)
-            )
-
-        return stream
-
-    def _offered(self, tools: list[AgentTool]) -> list[AgentTool]:
-        """Those a request can name; the user is told of each other one, once (A32)."""
-        usable, left_out = usable_tools(tools)
-        for name in left_out.keys() - self._unusable:
-            self.notice("warning", f"The tool {name} cannot be offered: {left_out[name]}.")
-        self._unusable |= left_out.keys()
-        return usable
-
-    def _container_lost(self) -> None:
-        lost, self._container = self._container, None
-        self._link.container(None)
-        if lost is not None:
-            self._emit(ContainerChangedEvent(lost.id, "expired", lost.expires_at))
-
-    async def _should_stop(self, _: PrepareNextTurnContext) -> bool:
-        return self.limits.after_turn(self.usage.cost)
 
     # --- what the user does -------------------------------------------------------------
 
@@ -444,8 +373,7 @@ class Conversation:
         if self.driver.running:
             raise AgentBusyError
         await self._link.switch(session)
-        self._container = session.container
-        self._mending.load(session.mends)
+        self._model_call.enter(session)
         self._count_usage()
         self._emit(self.usage.event())
 
@@ -490,6 +418,7 @@ class Conversation:
 
     def state(self) -> dict[str, Any]:
         """DESIGN, RPC `state`, and endpoint {label, demo, source}. Plain JSON values."""
+        container = self._model_call.container
         return {
             "status": self.status,
             "model": self.model,
@@ -501,7 +430,7 @@ class Conversation:
                  "delivery": e.delivery}
                 for e in self.queue()
             ],
-            "container": self._container.model_dump() if self._container else None,
+            "container": container.model_dump() if container else None,
             "mcp_servers": [],
             "usage": {
                 "input": self.usage.input,

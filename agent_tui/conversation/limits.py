@@ -36,9 +36,12 @@ class Limits:
     def time_is_up(self) -> None:
         self.reached = f"the limit of {self.max_seconds:g} seconds is reached (max_seconds)"
 
-    def after_turn(self, cost: float | None) -> bool:
-        """True when a limit is reached after this turn. An unknown cost cannot reach max_cost."""
+    def after_turn(self, cost: float | None, *, goes_on: bool) -> bool:
+        """True when a limit is reached and the run would go on after this turn: a run that
+        ends by itself was not stopped. An unknown cost cannot reach max_cost."""
         self._turns += 1
+        if not goes_on:
+            return False
         if self.max_turns is not None and self._turns >= self.max_turns:
             self.reached = f"the limit of {self.max_turns} turns is reached (max_turns)"
         elif self.max_cost is not None and cost is not None and cost >= self.max_cost:

@@ -7,7 +7,7 @@ from agent_tui.tui import messages as m
 from agent_tui.tui.screens.approval import ApprovalDialog
 
 if TYPE_CHECKING:
-    from agent_tui.conversation.conversation import AnyEvent
+    from agent_tui.conversation.event_hub import AnyEvent
     from agent_tui.tui.app import AgentTuiApp
 
 

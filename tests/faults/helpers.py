@@ -35,8 +35,9 @@ from agent_tui.agent.messages import (
 )
 from agent_tui.agent.tools import AgentTool, ToolContext, ToolResult
 from agent_tui.conversation.build import build_conversation
-from agent_tui.conversation.conversation import AnyEvent, Conversation
+from agent_tui.conversation.conversation import Conversation
 from agent_tui.conversation.endpoint import Endpoint, configured_endpoint
+from agent_tui.conversation.event_hub import AnyEvent
 from agent_tui.conversation.events import NoticeEvent, RetryEvent
 from agent_tui.conversation.model_choice import ModelChoice
 from agent_tui.conversation.retry import RetryPolicy

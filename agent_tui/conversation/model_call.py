@@ -1,0 +1,84 @@
+"""ModelCall: the stream function of a conversation, with all that stands around a request:
+the live container, tools in a stable order, mending of what was refused, retries.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from typing import Literal
+
+from agent_tui.agent.events import StreamEvent
+from agent_tui.agent.loop import LLMContext, StreamFunction, StreamOptions
+from agent_tui.agent.messages import Container
+from agent_tui.agent.tools import AgentTool
+from agent_tui.conversation.events import ContainerChangedEvent, NoticeEvent, RetryEvent
+from agent_tui.conversation.mending import Mend, Mending
+from agent_tui.conversation.retry import RetryPolicy, with_retries
+from agent_tui.conversation.session_link import SessionLink
+from agent_tui.messages_api.tool_schemas import usable_tools
+from agent_tui.sessions.store import Session
+
+Emit = Callable[[NoticeEvent | RetryEvent | ContainerChangedEvent], None]
+
+
+class ModelCall:
+    """link is set by the conversation once there is one (the agent needs this first)."""
+
+    def __init__(self, stream_function: StreamFunction, policy: RetryPolicy, emit: Emit) -> None:
+        self._emit = emit
+        self._unusable: set[str] = set()
+        self.link: SessionLink | None = None
+        self.container: Container | None = None
+        """The live container: held here, never read from history (DESIGN)."""
+        self.mending = Mending(
+            notify=lambda text: self._say("warning", text),
+            keep=self._keep,
+            container=lambda: self.container,
+            container_lost=self._container_lost,
+        )
+        self._stream = self.mending.wrap(with_retries(stream_function, policy, self._retrying))
+
+    def __call__(
+        self, model: str, context: LLMContext, options: StreamOptions
+    ) -> AsyncIterator[StreamEvent]:
+        # In one order, whatever order servers name them in: the cache holds on (A29).
+        tools = self._offered(sorted(context.tools, key=lambda tool: tool.name))
+        container_id = self.container.id if self.container else None
+        return self._stream(
+            model, replace(context, tools=tools), replace(options, container_id=container_id)
+        )
+
+    def enter(self, session: Session) -> None:
+        """Go on with what this session knows: its container, what its requests leave out."""
+        self.container = session.container
+        self.mending.load(session.mends)
+
+    def saw_container(self, container: Container) -> None:
+        """A response named its container: it goes with every request from here on (A23)."""
+        self.container = container
+        if self.link is not None:
+            self.link.container(container)
+
+    def _offered(self, tools: list[AgentTool]) -> list[AgentTool]:
+        """Those a request can name; the user is told of each other one, once (A32)."""
+        usable, left_out = usable_tools(tools)
+        for name in left_out.keys() - self._unusable:
+            self._say("warning", f"The tool {name} cannot be offered: {left_out[name]}.")
+        self._unusable |= left_out.keys()
+        return usable
+
+    def _container_lost(self) -> None:
+        lost, self.container = self.container, None
+        if self.link is not None:
+            self.link.container(None)
+        if lost is not None:
+            self._emit(ContainerChangedEvent(lost.id, "expired", lost.expires_at))
+
+    def _keep(self, mend: Mend) -> None:
+        if self.link is not None:
+            self.link.mended(mend.what, list(mend.ids), mend.text)
+
+    def _retrying(self, attempt: int, wait_s: float, why: str) -> None:
+        self._emit(RetryEvent(attempt, wait_s, why))
+
+    def _say(self, level: Literal["info", "warning", "error"], text: str) -> None:
+        self._emit(NoticeEvent(level, text))
