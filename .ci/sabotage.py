@@ -321,11 +321,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="copies at a time")
     parser.add_argument("--list", action="store_true", help="print the entries, break nothing")
     options = parser.parse_args(arguments)
-    breakages = load()
+    breakages = chosen(load(), options.only)
     if wrong := problems(breakages):
         print(*wrong, sep="\n")
         return 1
-    breakages = chosen(breakages, options.only)
     if options.list:
         for breakage in breakages:
             print(f"{breakage.name:46} {breakage.breaks}")
