@@ -19,6 +19,7 @@ from agent_tui.agent.message_queue import MessageQueue
 from agent_tui.agent.messages import (
     AgentMessage,
     AssistantMessage,
+    BashExecutionMessage,
     ToolResultMessage,
     UserMessage,
     text_content,
@@ -199,3 +200,110 @@ def test_a_place_before_the_first_is_the_first() -> None:
         queue.add("steer", user(text), text)
     queue.move("c", -1)
     assert [item.text for item in queue.items()] == ["c", "a", "b"]
+
+
+# --- the queue and the run --------------------------------------------------------------------
+
+PROGRAM = {"type": "code_execution_20260120", "tool_id": "srv"}
+
+
+def at(agent: Agent, kind: str, action: Any, *, number: int = 1) -> None:
+    """Run the action at the number-th event of this kind."""
+    seen: list[str] = []
+
+    def listen(event: AgentEvent) -> None:
+        if event.type == kind:
+            seen.append(kind)
+            if len(seen) == number:
+                action()
+
+    agent.subscribe(listen)
+
+
+def texts(agent: Agent) -> list[str]:
+    return [getattr(m, "text", "") for m in agent.state.messages]
+
+
+def test_what_was_taken_when_the_stop_came_goes_out_with_the_next_run() -> None:
+    agent = agent_with(Model(answer(call("a")), answer("ok")), tool())
+    at(agent, "tool_execution_start", lambda: agent.steer("s1"))
+    at(agent, "turn_start", agent.abort, number=2)
+    run(agent)
+    (item,) = agent.queue.items()
+    assert (item.state, agent.queue.taken()) == ("queued", [])
+    assert clock_loop.run(agent.run_queued()) is True
+    assert texts(agent)[-2:] == ["s1", "ok"]
+    assert item.state == "delivered"
+
+
+def test_a_run_from_the_queue_begins_with_one_item_and_steering_first() -> None:
+    model = Model(answer("one"), answer("two"), answer("three"))
+    agent = agent_with(model)
+    agent.follow_up("f1")
+    agent.steer("s1")
+    agent.steer("s2")
+    clock_loop.run(agent.run_queued())
+    assert texts(agent) == ["s1", "one", "s2", "two", "f1", "three"]
+
+
+def test_continue_from_the_queue_begins_with_one_item_and_steering_first() -> None:
+    agent = Agent(
+        AgentLoopConfig("m", Model(answer("one"), answer("two"), answer("three"))),
+        messages=[user("hi"), answer("yo")],
+    )
+    agent.follow_up("f1")
+    agent.steer("s1")
+    agent.steer("s2")
+    clock_loop.run(agent.continue_())
+    assert texts(agent)[2:] == ["s1", "one", "s2", "two", "f1", "three"]
+
+
+def test_a_program_whose_calls_may_not_run_holds_nothing_back() -> None:
+    """Cut by the output limit, its calls get error results; the turn is over for it, and the
+    steer goes out. A call that was cut too is none that the program waits for."""
+    whole, cut = call("a", caller=PROGRAM), call("b", caller=PROGRAM, complete=False)
+    agent = agent_with(Model(answer(whole, cut, stop="max_tokens"), answer("ok")), tool())
+    agent.follow_up("f1")
+    said: list[tuple[str | None, int]] = []
+    at(
+        agent,
+        "message_end",
+        lambda: said.append((agent.queue.held, agent.state.pending_program_calls)),
+        number=2,
+    )
+    at(agent, "tool_execution_start", lambda: agent.steer("s1"))
+    run(agent)
+    assert said == [("a program is paused (1 call)", 1)]
+    assert texts(agent)[-4:] == ["s1", "ok", "f1", "over"]
+    assert agent.queue.held is None
+
+
+def test_send_now_is_nothing_while_the_queue_is_paused() -> None:
+    async def work(ctx: Any) -> str:
+        if ctx.call_id == "a":
+            agent.steer("s1")
+            agent.queue.pause()
+            assert not agent.send_now()
+        return "r"
+
+    agent = agent_with(
+        Model(answer(call("a"), call("b"))), tool(work=work), tool_execution="sequential"
+    )
+    run(agent)
+    assert results(agent) == {"a": ("r", False), "b": ("r", False)}
+
+
+def test_a_command_kept_from_the_model_gives_it_nothing_to_answer() -> None:
+    hidden = BashExecutionMessage(command="ls", exclude=True)
+    agent = Agent(AgentLoopConfig("m", Model()), messages=[user("hi"), answer("yo"), hidden])
+    with pytest.raises(ValueError, match="nothing to continue"):
+        agent.check_can_continue()
+
+
+def test_stopping_is_the_last_phase_before_idle_though_a_turn_had_begun() -> None:
+    agent = agent_with(Model(answer(call("a")), answer("never")), tool())
+    phases: list[str] = []
+    agent.subscribe_phase(phases.append)
+    at(agent, "turn_start", agent.abort, number=2)
+    run(agent)
+    assert phases[-2:] == ["stopping", "idle"]

@@ -1,0 +1,264 @@
+"""RunDriver: what is tried again, what starts by itself, and what waits for the user."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from agent_tui.agent.agent import Agent
+from agent_tui.agent.events import (
+    AgentEvent,
+    DoneEvent,
+    MessageUpdateEvent,
+    StartEvent,
+    StreamEvent,
+    TextDeltaEvent,
+    TextEndEvent,
+    TextStartEvent,
+)
+from agent_tui.agent.loop import AgentLoopConfig, LLMContext, StreamOptions
+from agent_tui.agent.messages import (
+    AgentMessage,
+    AssistantMessage,
+    TextContent,
+    UserMessage,
+    text_content,
+)
+from agent_tui.conversation.driver import RunDriver
+from agent_tui.conversation.events import NoticeEvent, RetryEvent
+from agent_tui.conversation.limits import Limits
+from agent_tui.conversation.retry import RetryPolicy
+from agent_tui.messages_api.errors import ApiError
+
+Turn = str | ApiError | tuple[str, ApiError]
+"""An answer; a failure before the first event; an answer that broke off behind its text."""
+
+
+def overloaded() -> ApiError:
+    return ApiError("Overloaded", kind="overloaded", status=529)
+
+
+def refused() -> ApiError:
+    return ApiError("bad request", kind="invalid_request", status=400)
+
+
+def user(text: str) -> UserMessage:
+    return UserMessage(content=text_content(text))
+
+
+class Driven:
+    """An agent with scripted turns and the driver around it. sleep: what a wait does."""
+
+    def __init__(self, *turns: Turn, limits: Limits | None = None, **policy: Any) -> None:
+        self.turns = list(turns)
+        self.sent: list[list[str]] = []
+        self.events: list[NoticeEvent | RetryEvent] = []
+        self.waits: list[float] = []
+        self.idle: list[bool] = []
+        self.on_wait: Callable[[], None] = lambda: None
+        self.on_text: Callable[[], None] | None = None
+        self.agent = Agent(AgentLoopConfig("m", self._stream))
+        self.agent.subscribe(self._heard)
+        self.driver = RunDriver(
+            self.agent, self.events.append, RetryPolicy(**policy), limits or Limits(),
+            lambda: self.idle.append(self.driver.running), self._sleep,
+        )  # fmt: skip
+
+    def _heard(self, event: AgentEvent) -> None:
+        """on_text: called once, when the first text of a run was heard."""
+        if (
+            self.on_text
+            and isinstance(event, MessageUpdateEvent)
+            and event.event.type == "text_delta"
+        ):
+            on_text, self.on_text = self.on_text, None
+            on_text()
+
+    async def _sleep(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        self.on_wait()
+        await asyncio.sleep(0)
+
+    async def _stream(
+        self, model: str, context: LLMContext, options: StreamOptions
+    ) -> AsyncIterator[StreamEvent]:
+        self.sent.append([m.text for m in context.messages])
+        turn = self.turns.pop(0) if self.turns else "over"
+        if isinstance(turn, ApiError):
+            raise turn
+        text = turn if isinstance(turn, str) else turn[0]
+        yield StartEvent()
+        yield TextStartEvent(0)
+        yield TextDeltaEvent(0, text)
+        await asyncio.sleep(0)
+        if isinstance(turn, tuple):
+            raise turn[1]
+        block = TextContent(text=text)
+        yield TextEndEvent(0, block)
+        yield DoneEvent(AssistantMessage(content=[block]))
+
+    async def run(self, prompt: str = "go") -> None:
+        self.driver.start([user(prompt)])
+        async with asyncio.timeout(10):
+            await self.driver.wait()
+
+    @property
+    def said(self) -> list[str]:
+        return [_text(m) for m in self.agent.state.messages]
+
+    @property
+    def retries(self) -> list[RetryEvent]:
+        return [e for e in self.events if isinstance(e, RetryEvent)]
+
+
+def _text(message: AgentMessage) -> str:
+    return getattr(message, "text", "")
+
+
+# --- trying again ---------------------------------------------------------------------------
+
+
+async def test_a_sample_that_broke_midway_is_struck_and_asked_for_again() -> None:
+    driven = Driven(("half an ans", overloaded()), "the whole answer")
+    await driven.run()
+    assert driven.said == ["go", "the whole answer"]
+    assert driven.sent == [["go"], ["go"]], "the broken sample is not sent"
+    (retry,) = driven.retries
+    assert retry.attempt == 1 and retry.wait_s == driven.waits[0] > 0
+    assert retry.strikes and "Overloaded" in retry.reason
+    assert driven.idle == [False]
+
+
+async def test_three_tries_in_all_and_the_last_broken_sample_stays() -> None:
+    driven = Driven(*[("half", overloaded())] * 5)
+    await driven.run()
+    assert len(driven.sent) == 3
+    assert [r.attempt for r in driven.retries] == [1, 2]
+    assert driven.waits[0] < driven.waits[1]
+    assert driven.said == ["go", "half"]
+
+
+async def test_a_fault_that_lasts_is_not_tried_again() -> None:
+    driven = Driven(("half", refused()))
+    await driven.run()
+    assert (len(driven.sent), driven.retries) == (1, [])
+    assert driven.said == ["go", "half"]
+
+
+async def test_what_failed_before_it_began_is_not_tried_again_here() -> None:
+    """with_retries has tried that already; twice three tries would be nine."""
+    driven = Driven(overloaded())
+    await driven.run()
+    assert (len(driven.sent), driven.retries) == (1, [])
+
+
+async def test_a_stop_ends_the_wait_for_the_next_try() -> None:
+    driven = Driven(("half", overloaded()), "never asked for")
+    driven.on_wait = driven.driver.abort
+    await driven.run()
+    assert len(driven.sent) == 1
+    assert not driven.driver.running and driven.idle == [False]
+    assert driven.said == ["go"], "it was struck when the retry was told"
+
+
+# --- what starts by itself ---------------------------------------------------------------------
+
+
+async def test_what_was_queued_in_the_last_instant_starts_the_next_run() -> None:
+    driven = Driven("one", "two")
+    first: list[bool] = []
+
+    def once(event: object) -> None:
+        if getattr(event, "type", "") == "agent_end" and not first:
+            first.append(True)
+            driven.agent.steer("more")
+
+    driven.agent.subscribe(once)
+    await driven.run()
+    assert driven.said[:4] == ["go", "one", "more", "two"]
+    assert driven.idle == [False]
+
+
+async def test_a_message_sent_while_a_stopped_run_settles_begins_the_next_run() -> None:
+    driven = Driven("never whole", "the next answer")
+
+    def stop() -> None:
+        driven.driver.abort()
+        assert driven.driver.stopping
+        driven.driver.after_stop(user("instead"))
+
+    driven.on_text = stop
+    await driven.run()
+    assert driven.said == ["go", "never whole", "instead", "the next answer"]
+    assert not driven.driver.stopping
+
+
+async def test_after_a_stop_nothing_queued_starts_or_is_paused() -> None:
+    """An abort pauses no queue by itself (DESIGN); Esc in the app asks for that."""
+    driven = Driven("never whole", "never asked for")
+    driven.agent.follow_up("later")
+    driven.on_text = driven.driver.abort
+    await driven.run()
+    assert len(driven.sent) == 1
+    assert [i.text for i in driven.agent.queue.items()] == ["later"]
+    assert not driven.agent.queue.paused
+
+
+# --- what waits -------------------------------------------------------------------------------
+
+
+async def test_after_a_failure_what_is_queued_waits_visibly() -> None:
+    driven = Driven(refused(), "never asked for")
+    driven.agent.follow_up("later")
+    await driven.run()
+    assert len(driven.sent) == 1
+    assert driven.agent.queue.paused
+    (item,) = driven.agent.queue.items()
+    assert item.state == "paused"
+    (notice,) = [e for e in driven.events if isinstance(e, NoticeEvent)]
+    assert "paused" in notice.text and "Enter" in notice.text
+
+
+async def test_a_locked_item_starts_nothing() -> None:
+    driven = Driven("one", "never asked for")
+    item = driven.agent.follow_up("being edited")
+    driven.agent.queue.lock(item.id)
+    await driven.run()
+    assert len(driven.sent) == 1
+
+
+async def test_the_time_of_a_run_can_be_limited() -> None:
+    driven = Driven("never whole", "never asked for", limits=Limits(max_seconds=0.0))
+    gate = asyncio.Event()
+    stream = driven.agent.config.stream_function
+
+    async def slow(
+        model: str, context: LLMContext, options: StreamOptions
+    ) -> AsyncIterator[StreamEvent]:
+        await gate.wait()
+        async for event in stream(model, context, options):
+            yield event
+
+    driven.agent.config.stream_function = slow
+    driven.agent.follow_up("later")
+    await driven.run()
+    assert driven.sent == []
+    assert driven.driver._limits.reached  # pyright: ignore[reportPrivateUsage]
+
+
+async def test_a_run_that_ends_by_an_error_of_ours_is_told_and_leaves_it_idle(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    driven = Driven("one")
+    driven.driver._begin(_broken)  # pyright: ignore[reportPrivateUsage]
+    async with asyncio.timeout(10):
+        await driven.driver.wait()
+    (notice,) = driven.events
+    assert isinstance(notice, NoticeEvent) and notice.level == "error"
+    assert "see the log" in notice.text and "out of order" in caplog.text
+    assert not driven.driver.running and driven.idle == [False]
+
+
+async def _broken() -> None:
+    raise RuntimeError("out of order")
