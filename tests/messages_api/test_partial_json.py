@@ -105,6 +105,13 @@ def test_escapes_split_over_pieces() -> None:
     assert found == [("a", "\né😀\ufffdx" + '"')]
 
 
+def test_half_a_surrogate_pair_keeps_its_place() -> None:
+    for text in (r'"\ud83d\n"', r'"\ud83d\ud83d\ude00"', r'"\ude00\ud83d"'):
+        [(_, whole)], _ = read([text])
+        assert whole == whole_surrogates(json.loads(text))
+        assert read(list(text))[0] == [("", whole)]
+
+
 @pytest.mark.parametrize("text", ['{"a" 1}', "{,}", "[1,]x", '{"a": }', "}", '{"a": tru}', '"\\x"'])
 def test_after_invalid_json_it_is_silent(text: str) -> None:
     reader = PartialJson()
