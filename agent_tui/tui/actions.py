@@ -39,6 +39,11 @@ class ScreenActions(App[int], inherit_bindings=False):
         wide = (width or self.size.width) >= self.WIDE
         self.panel.display = self.panel_open if wide else self.drawer_open
 
+    @property
+    def beside(self) -> bool:
+        """Wide enough for the panel to stand beside the transcript."""
+        return self.size.width >= self.WIDE
+
     def action_focus_queue(self) -> None:
         if self.queue_view.has_focus or not self.queue_view.entries:
             self.composer.focus()
@@ -53,7 +58,7 @@ class ScreenActions(App[int], inherit_bindings=False):
             dialog.take_focus()
 
     def action_toggle_panel(self) -> None:
-        if self.size.width >= self.WIDE:
+        if self.beside:
             self.panel_open = not self.panel_open
         else:
             self.drawer_open = not self.drawer_open

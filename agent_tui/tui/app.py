@@ -34,7 +34,7 @@ from agent_tui.tui.opener import Opener, Starter
 from agent_tui.tui.panels.container_panel import ContainerPanel
 from agent_tui.tui.panels.side_panel import SidePanel
 from agent_tui.tui.panels.tools_panel import ToolsPanel
-from agent_tui.tui.plain import SafeStatic, ThinRule
+from agent_tui.tui.plain import SafeStatic, ThinRule, choose_scrollbars
 from agent_tui.tui.presenter import Presenter
 from agent_tui.tui.queue_view import QueueView
 from agent_tui.tui.retry_line import RetryLine
@@ -135,6 +135,7 @@ class AgentTuiApp(CalmCrash, ScreenActions, inherit_bindings=False):
 
     def on_mount(self) -> None:
         self.leaving.bind(asyncio.get_running_loop())
+        choose_scrollbars(self.glyphs)
         self.screen.set_class(self.glyphs is ASCII, "-ascii")
         self.set_keymap(self.key_table.changes)
         self.transcript = self.query_one(Transcript)
@@ -152,6 +153,7 @@ class AgentTuiApp(CalmCrash, ScreenActions, inherit_bindings=False):
         self._fit(self.size)
         self.show_queue()
         self.view.status()
+        self.screen.screen_layout_refresh_signal.subscribe(self, lambda _: self.view.joints())
         self.app_resume_signal.subscribe(self, self._back_from_suspension)
         if self.key_table.unknown:
             names = ", ".join(self.key_table.unknown)
@@ -170,6 +172,7 @@ class AgentTuiApp(CalmCrash, ScreenActions, inherit_bindings=False):
     def _fit(self, size: Size) -> None:
         """What the style sheet cannot say: the queue's lines, and whether the panel is there."""
         self.queue_view.max_lines = 6 if size.height >= 20 else 2 if size.height >= 10 else 1
+        self.dialogs.fit(size.height - 2, tiny=size.height < 10)
         self.place_panel(size.width)
 
     # --- events -------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 from textual.reactive import reactive
 
@@ -74,16 +75,16 @@ class CompletionList(Drawn):
         top = max(0, min(self.selected - SHOWN // 2, len(self.choices) - SHOWN))
         shown = self.choices[top : top + SHOWN]
         width = self.size.width
-        wide = min(max((len(c.label) for c in shown), default=0), max(12, width // 2))
+        wide = min(max((cell_len(c.label) for c in shown), default=0), max(12, width // 2))
         lines: list[Content] = []
         for at, choice in enumerate(shown, start=top):
             here = at == self.selected
-            label = fit(choice.label, wide if choice.help else width - 3)
+            label = fit(choice.label, wide if choice.help else width - 3, self.glyphs.ellipsis)
             lines.append(
                 Content.assemble(
                     (f"{self.glyphs.prompt} " if here else "  ", "$accent"),
-                    (label.ljust(wide) if choice.help else label, "bold" if here else ""),
-                    (fit("  " + choice.help, width - wide - 3), "$muted"),
+                    (set_cell_size(label, wide) if choice.help else label, "bold" if here else ""),
+                    (fit("  " + choice.help, width - wide - 3, self.glyphs.ellipsis), "$muted"),
                 )
             )
         return Content("\n").join(lines)

@@ -13,9 +13,17 @@ class DialogArea(Vertical):
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self._waiting: list[InlineDialog] = []
+        self._room = 1
 
     def on_mount(self) -> None:
         self.display = False
+
+    def fit(self, height: int, *, tiny: bool) -> None:
+        """height: rows of the column it stands in. The title, the keys and the transcript keep
+        theirs; the text between them scrolls."""
+        self._room = 1 if tiny else max(1, int(height * 0.6) - 4)
+        if self.current is not None:
+            self.current.room = self._room
 
     @property
     def current(self) -> InlineDialog | None:
@@ -51,6 +59,7 @@ class DialogArea(Vertical):
         self.display = first is not None
         if first is None:
             return
+        first.room = self._room
         await self.mount(first)
         first.begin_grace()
         if keep_focus:

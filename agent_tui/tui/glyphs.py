@@ -35,6 +35,8 @@ class Glyphs:
     rule: str = "─"
     column: str = "│"
     cross: str = "┼"
+    tee_left: str = "┤"
+    tee_up: str = "┴"
     cursor: str = "▍"
     ellipsis: str = "…"
     info: str = "·"
@@ -64,6 +66,8 @@ ASCII = Glyphs(
     rule="-",
     column="|",
     cross="+",
+    tee_left="+",
+    tee_up="+",
     cursor="_",
     ellipsis="...",
     info=".",

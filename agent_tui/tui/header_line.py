@@ -16,4 +16,4 @@ class HeaderLine(Drawn):
     def render(self) -> Content:
         left = Content.assemble((" agent-tui", "bold"), (f"  {self.folder}", "$muted"))
         right = Content.styled(self.warning + " ", "$waiting") if self.warning else Content("")
-        return left_right(left, right, self.size.width)
+        return left_right(left, right, self.size.width, ellipsis=self.glyphs.ellipsis)

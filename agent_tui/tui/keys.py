@@ -10,7 +10,10 @@ from typing import Literal
 from textual.binding import Binding
 
 Where = Literal["composer", "screen", "queue", "dialog"]
-HintState = Literal["idle", "draft", "running", "stopping", "paused", "queue", "dialog", "errand"]
+HintState = Literal[
+    "idle", "draft", "running", "stopping", "paused", "queue", "dialog", "asked", "errand"
+]
+"""dialog: a question waits; asked: it has the focus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ KEYS: tuple[Key, ...] = (
         "Edit the last queued message", {"paused": "edit queued"}),
     Key("queue", "f3,alt+q", "focus_queue", "screen", "To the queue, and back"),
     Key("dialog", "f4", "focus_dialog", "screen",
-        "To a question that waits, and back", {"dialog": "answer"}),
+        "To a question that waits, and back", {"dialog": "answer", "asked": "back"}),
     Key("panel", "f2,ctrl+b", "toggle_panel", "screen",
         "Show or hide the side panel", {"idle": "panel"}),
     Key("panel_next", "f6", "next_panel", "screen", "Its next tab"),
@@ -74,7 +77,8 @@ KEYS: tuple[Key, ...] = (
         "Copy what is selected"),
     Key("help", "f1", "help", "screen",
         "This page",
-        {"idle": "help", "draft": "help", "running": "help", "stopping": "help"}),
+        {"idle": "help", "draft": "help", "running": "help", "stopping": "help",
+         "paused": "help", "asked": "help"}),
     Key("queue_up", "up", "up", "queue", "Select"),
     Key("queue_down", "down", "down", "queue", "Select"),
     Key("queue_edit", "enter,e", "edit", "queue", "Edit", {"queue": "edit"}),

@@ -7,34 +7,44 @@ from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
 from agent_tui.text import SafeText
+from agent_tui.tui.glyphs import UNICODE
 
+ELLIPSIS = UNICODE.ellipsis
 LONGEST_LINE = 2000
 """Characters looked at for a one-line form; the rest could not be seen on any terminal."""
 
 
-def one_line(text: object, limit: int = LONGEST_LINE) -> str:
+def one_line(text: object, limit: int = LONGEST_LINE, ellipsis: str = ELLIPSIS) -> str:
     """`text` as one safe line: white space runs become one space, cut after `limit` characters."""
     raw = str(text)
     cut = raw[: limit + 1]
     line = " ".join(SafeText(cut).split())
-    return line[:limit] + "…" if len(line) > limit or len(raw) > len(cut) else line
+    return line[:limit] + ellipsis if len(line) > limit or len(raw) > len(cut) else line
 
 
-def fit(text: str, width: int) -> str:
-    """`text` in at most `width` cells; what does not fit ends in "…"."""
-    if width <= 0:
-        return ""
+def fit(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
+    """`text` in at most `width` cells; what does not fit ends in an ellipsis."""
     if cell_len(text) <= width:
         return text
-    return set_cell_size(text, width - 1).rstrip() + "…"
+    room = width - len(ellipsis)
+    return set_cell_size(text, room).rstrip() + ellipsis if room >= 0 else ""
 
 
-def left_right(left: Content, right: Content, width: int, gap: int = 2) -> Content:
+def fit_content(content: Content, width: int, ellipsis: str = ELLIPSIS) -> Content:
+    """As fit(), the styles kept."""
+    if content.cell_length <= width:
+        return content
+    cut = content.truncate(max(0, width - len(ellipsis))).rstrip()
+    return Content.assemble(cut, ellipsis).truncate(max(0, width))
+
+
+def left_right(
+    left: Content, right: Content, width: int, gap: int = 2, ellipsis: str = ELLIPSIS
+) -> Content:
     """`left` and `right` at the two ends of `width` cells; the left is cut first."""
     if right.cell_length + gap >= width:
-        return left.truncate(width, ellipsis=True)
-    room = width - right.cell_length - gap
-    left = left.truncate(room, ellipsis=True)
+        return fit_content(left, width, ellipsis)
+    left = fit_content(left, width - right.cell_length - gap, ellipsis)
     return Content.assemble(left, " " * (width - left.cell_length - right.cell_length), right)
 
 

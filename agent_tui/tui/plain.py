@@ -1,13 +1,16 @@
-"""Small widgets without markup: one that draws itself, a line of text, a thin rule."""
+"""Small widgets without markup: one that draws itself, a line of text, thin rules."""
+
+from typing import ClassVar
 
 from textual.content import Content
 from textual.reactive import reactive
+from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Static
 
 from agent_tui.text import SafeText
-from agent_tui.tui.glyphs import UNICODE, Glyphs
+from agent_tui.tui.glyphs import ASCII, UNICODE, Glyphs
 from agent_tui.tui.lines import left_right
 
 
@@ -41,6 +44,8 @@ class ThinRule(Drawn):
     label: reactive[str] = reactive("")
     note: reactive[str] = reactive("")
     """label: safe text at the left ("waiting for you"); note: at the right."""
+    joint: reactive[int] = reactive(-1)
+    """The column where a line from above ends, -1: none."""
 
     def render(self) -> Content:
         dash = self.glyphs.rule
@@ -52,6 +57,32 @@ class ThinRule(Drawn):
         if self.note:
             right = Content.assemble(" ", (self.note, "$accent"), (" " + dash, "$rule"))
         if left.cell_length + right.cell_length >= width:
-            return left_right(left, right, width)
+            return left_right(left, right, width, ellipsis=self.glyphs.ellipsis)
         middle = dash * (width - left.cell_length - right.cell_length)
+        at = self.joint - left.cell_length
+        if 0 <= at < len(middle):
+            middle = middle[:at] + self.glyphs.tee_up + middle[at + 1 :]
         return Content.assemble(left, (middle, "$rule"), right)
+
+
+class ColumnRule(Drawn):
+    """A thin line from top to bottom. joints: rows where a thin rule meets it, by glyph."""
+
+    joints: reactive[tuple[tuple[int, str], ...]] = reactive(())
+
+    def render(self) -> Content:
+        lines = [self.glyphs.column] * self.size.height
+        for row, glyph in self.joints:
+            if 0 <= row < len(lines):
+                lines[row] = glyph
+        return Content.styled("\n".join(lines), "$rule")
+
+
+class _BlankBars(ScrollBarRender):
+    VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
+    HORIZONTAL_BARS: ClassVar[list[str]] = [" "] * 8
+
+
+def choose_scrollbars(glyphs: Glyphs) -> None:
+    """Textual draws the ends of a scroll bar's thumb with block glyphs; ASCII has none."""
+    ScrollBar.renderer = _BlankBars if glyphs is ASCII else ScrollBarRender

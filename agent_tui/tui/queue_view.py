@@ -87,11 +87,11 @@ class QueueView(Drawn, can_focus=True):
         head = Content.assemble(" ", (glyph, colour), " ")
         if width >= 72:
             head = Content.assemble(head, (f"{kind:<11}", "$muted"))
-        delivery = Content.styled(
-            fit(one_line(entry.delivery, 200), max(8, width // 2 - 2)) + " ", "$muted"
-        )
-        left = Content.assemble(head, (one_line(entry.text, 400), "reverse" if here else ""))
-        return left_right(left, delivery, width)
+        cut = self.glyphs.ellipsis
+        point = fit(one_line(entry.delivery, 200, cut), max(8, width // 2 - 2), cut)
+        text = one_line(entry.text, 400, cut)
+        left = Content.assemble(head, (text, "reverse" if here else ""))
+        return left_right(left, Content.styled(point + " ", "$muted"), width, ellipsis=cut)
 
     def on_click(self, event: events.Click) -> None:
         first, last = self._window()

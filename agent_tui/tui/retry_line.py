@@ -5,7 +5,7 @@ import math
 from textual.content import Content
 
 from agent_tui.tui.glyphs import UNICODE, Glyphs
-from agent_tui.tui.lines import left_right
+from agent_tui.tui.lines import fit, left_right
 from agent_tui.tui.plain import Drawn
 from agent_tui.tui.presenter import RetryState
 
@@ -30,9 +30,16 @@ class RetryLine(Drawn):
     def render(self) -> Content:
         left_s = max(0, math.ceil(self._state.until - self._now))
         when = f"again in {left_s} s" if left_s else "trying again"
-        left = Content.assemble(
-            (f" {self.glyphs.paused} ", "$waiting"), self._state.reason,
-            (f" {self.glyphs.info} {when}", "$waiting"),
-            (f" (try {self._state.attempt + 1})", "$muted"),
+        width = self.size.width
+        mark = Content.styled(f" {self.glyphs.paused} ", "$waiting")
+        ahead = Content.assemble(
+            (when, "$waiting"), (f" (try {self._state.attempt + 1})", "$muted")
         )  # fmt: skip
-        return left_right(left, Content.assemble("Esc", (" stop ", "$muted")), self.size.width)
+        stop = Content.assemble("Esc", (" stop ", "$muted"))
+        # When it goes on is what one looks for here: the reason gives way first.
+        room = width - mark.cell_length - ahead.cell_length - stop.cell_length - 5
+        reason = fit(self._state.reason, room, self.glyphs.ellipsis)
+        left = Content.assemble(mark, ahead)
+        if reason and room >= 8:
+            left = Content.assemble(mark, reason, f" {self.glyphs.info} ", ahead)
+        return left_right(left, stop, width, ellipsis=self.glyphs.ellipsis)

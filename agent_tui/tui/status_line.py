@@ -5,7 +5,7 @@ from textual.reactive import reactive
 from textual.timer import Timer
 
 from agent_tui.tui.glyphs import UNICODE, Glyphs
-from agent_tui.tui.lines import one_line
+from agent_tui.tui.lines import fit_content, one_line
 from agent_tui.tui.plain import Drawn
 from agent_tui.tui.presenter import StatusState
 
@@ -76,7 +76,7 @@ class StatusLine(Drawn):
         left = Content.assemble(
             " ", (status, _STYLES.get(status, "")), (self.silence(), "$waiting")
         )
-        if self.demo and narrow:
+        if self.demo and narrow and self.state.model != "demo":
             left = Content.assemble(left, (f"{between}demo", "$waiting"))
         for part in self.parts(narrow):
             longer = Content.assemble(left, (f"{between}{part}", "$muted"))
@@ -93,7 +93,7 @@ class StatusLine(Drawn):
     def _right(self, room: int) -> Content:
         if self.flashed:
             text = Content.styled(self.flashed + " ", "$waiting")
-            return text.truncate(room, ellipsis=True) if room > 4 else Content("")
+            return fit_content(text, room, self.glyphs.ellipsis) if room > 4 else Content("")
         right = Content("")
         for key, word in self.hints:
             hint = Content.assemble((key, ""), (f" {word}", "$muted"))

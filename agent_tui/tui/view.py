@@ -26,6 +26,8 @@ class View:
         self._tools = app.query_one(ToolsPanel)
         self._container = app.query_one(ContainerPanel)
         self._retry = app.query_one(RetryLine)
+        self._left = app.query_one("#left")
+        self._status_rule = app.query_one("#status-rule", ThinRule)
         self._queue_rule = app.query_one("#queue-rule", ThinRule)
         self._ticker = app.set_interval(1.0, self.tick, pause=True)
 
@@ -36,6 +38,21 @@ class View:
         app.queue_view.show(entries, app.desk.paused)
         self._queue_rule.display = bool(entries)
         self.hints()
+
+    def joints(self) -> None:
+        """Where the thin rules meet the panel's edge; after each layout."""
+        app = self._app
+        edge = app.panel.edge
+        beside = app.panel.display and app.beside
+        rows: list[tuple[int, str]] = []
+        if beside:
+            across = {rule.region.y for rule in app.panel.query(ThinRule) if rule.region}
+            rows = [
+                (y - edge.region.y, app.glyphs.cross if y in across else app.glyphs.tee_left)
+                for y in (rule.region.y for rule in self._left.query(ThinRule) if rule.region)
+            ]
+        edge.joints = tuple(rows)
+        self._status_rule.joint = edge.region.x if beside else -1
 
     def panels(self) -> None:
         presenter = self._app.presenter
@@ -62,6 +79,8 @@ class View:
 
     def _hint_state(self) -> "HintState":
         app = self._app
+        if (dialog := app.dialogs.current) is not None and dialog.has_focus:
+            return "asked"
         if app.queue_view.has_focus:
             return "queue"
         if app.composer.errand is not None:

@@ -30,7 +30,7 @@ class ContainerPanel(Drawn):
         width = self.size.width - 2
         lines = [
             Content.assemble(
-                " ", (fit(one_line(state.id, 200), width - 10), "bold"),
+                " ", (fit(one_line(state.id, 200), width - 10, self.glyphs.ellipsis), "bold"),
                 (f"  {one_line(state.location, 20)}", "$muted"),
             ),
             self._activity(),
@@ -41,14 +41,18 @@ class ContainerPanel(Drawn):
             lines.append(Content.styled(f" {count(state.programs, 'program')}", "$muted"))
         if state.files:
             lines.append(Content.styled(" files", "$muted"))
-            lines += [Content("   " + fit(_file_line(file), width - 3)) for file in state.files[:8]]
+            files = [self._fit(_file_line(file), width) for file in state.files[:8]]
+            lines += [Content("   " + file) for file in files]
             if len(state.files) > 8:
                 lines.append(Content.styled(f"   +{len(state.files) - 8} more", "$muted"))
         if state.last_output:
             lines.append(Content.styled(" last output", "$muted"))
             tail = SafeText(state.last_output[-4000:]).rstrip().split("\n")[-8:]
-            lines += [Content("   " + fit(line.expandtabs(4), width - 3)) for line in tail]
+            lines += [Content("   " + self._fit(line.expandtabs(4), width)) for line in tail]
         return Content("\n").join(lines)
+
+    def _fit(self, line: str, width: int) -> str:
+        return fit(line, width - 3, self.glyphs.ellipsis)
 
     def _activity(self) -> Content:
         glyphs, state = self.glyphs, self._state

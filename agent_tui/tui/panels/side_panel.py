@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
@@ -12,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import ContentSwitcher
 
 from agent_tui.tui.glyphs import UNICODE, Glyphs
-from agent_tui.tui.plain import Drawn, ThinRule
+from agent_tui.tui.plain import ColumnRule, Drawn, ThinRule
 
 
 class Tabs(Drawn):
@@ -41,23 +41,26 @@ class Tabs(Drawn):
             edge += len(title) + 2
 
 
-class SidePanel(Vertical):
-    """panels: (title, widget with an id) in the order of the tabs."""
+class SidePanel(Horizontal):
+    """panels: (title, widget with an id) in the order of the tabs. edge: its left border."""
 
     def __init__(
         self, panels: Sequence[tuple[str, Widget]], glyphs: Glyphs = UNICODE, *, id: str
     ) -> None:
         super().__init__(id=id)
         self._panels, self._glyphs = list(panels), glyphs
+        self.edge = ColumnRule(glyphs, id="panel-edge")
 
     def compose(self) -> ComposeResult:
         tabs = Tabs(self._glyphs, id="panel-tabs")
         tabs.titles = tuple(title for title, _ in self._panels)
-        yield tabs
-        yield ThinRule(self._glyphs, classes="rule", id="panel-rule")
-        with ContentSwitcher(initial=self._panels[0][1].id, id="panel-switcher"):
-            for _, widget in self._panels:
-                yield widget
+        yield self.edge
+        with Vertical():
+            yield tabs
+            yield ThinRule(self._glyphs, classes="rule", id="panel-rule")
+            with ContentSwitcher(initial=self._panels[0][1].id, id="panel-switcher"):
+                for _, widget in self._panels:
+                    yield widget
 
     def choose(self, index: int) -> None:
         index %= len(self._panels)

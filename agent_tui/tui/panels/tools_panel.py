@@ -22,7 +22,8 @@ _Line = list[tuple[str, str]]
 
 
 class ToolsPanel(ScrollView, can_focus=False):
-    """show() draws a state; it follows the end unless the user has scrolled up."""
+    """show() draws a state; it follows what happens last unless the user has scrolled: the end,
+    or the last call under way where many wait behind it."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "tools--text", "tools--muted", "tools--running", "tools--done", "tools--failed",
@@ -36,6 +37,7 @@ class ToolsPanel(ScrollView, can_focus=False):
         self._now = 0.0
         self._rows: list[tuple[ToolRow | None, bool]] = []
         self._following = True
+        self._goal = 0
 
     def show(self, state: ToolsState, now: float) -> None:
         """now: the clock of row.started."""
@@ -55,12 +57,22 @@ class ToolsPanel(ScrollView, can_focus=False):
             self.call_after_refresh(self._go_to_end)
 
     def _go_to_end(self) -> None:
-        self.scroll_to(y=self.max_scroll_y, animate=False, immediate=True)
+        self._goal = self._scroll_of_now()
+        self.scroll_to(y=self._goal, animate=False, immediate=True)
         self._following = True
+
+    def _scroll_of_now(self) -> int:
+        """The top line from which the last row that does not merely wait is in sight."""
+        rows = self._rows
+        last = len(rows) - 1
+        while last > 0 and (row := rows[last][0]) is not None and row.state == "waiting":
+            last -= 1
+        ahead = min(len(rows) - 1 - last, self.size.height // 3)
+        return max(0, min(self.max_scroll_y, last + 1 + ahead - self.size.height))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        self._following = round(new_value) >= self.max_scroll_y
+        self._following = round(new_value) in (self._goal, self.max_scroll_y)
 
     def on_resize(self) -> None:
         self.virtual_size = Size(self.size.width, len(self._rows))
@@ -88,14 +100,15 @@ class ToolsPanel(ScrollView, can_focus=False):
         indent = " " + "  " * row.depth
         if is_tail:
             lines = f"{count(row.lines, 'line')}  " if row.lines > 1 else ""
-            return [("tools--muted", fit(f"{indent}  {lines}{row.tail}", width - 1))]
+            text = f"{indent}  {lines}{row.tail}"
+            return [("tools--muted", fit(text, width - 1, self.glyphs.ellipsis))]
         glyph, style = self._glyph(row)
         time = self._time(row)
-        name = fit(row.name, max(6, width // 3))
+        name = fit(row.name, max(6, width // 3), self.glyphs.ellipsis)
         wide = max(9, cell_len(name))
         head = f"{name}{' ' * (wide - cell_len(name))} "
         room = width - cell_len(indent) - cell_len(glyph) - 1 - wide - 1 - cell_len(time) - 3
-        argument = fit(row.argument, room)
+        argument = fit(row.argument, room, self.glyphs.ellipsis)
         fill = " " * max(1, room - cell_len(argument) + 2)
         return [
             (style, f"{indent}{glyph} "),
@@ -124,4 +137,6 @@ class ToolsPanel(ScrollView, can_focus=False):
             return "next" if row.state == "waiting" else "asks you"
         if row.state == "running" and row.started is not None:
             return elapsed(self._now - row.started)
+        if row.state == "stopped" and row.started is None:
+            return "not run"
         return duration(row.seconds) if row.seconds is not None else ""

@@ -58,7 +58,7 @@ class ApprovalDialog(InlineDialog):
         caller = self.request.caller
         by_program = caller is not None and caller.get("type", "direct") != "direct"
         return Content.assemble(
-            (one_line(self.request.tool_name, 60), "bold"), " wants to run",
+            (one_line(self.request.tool_name, 60, self.glyphs.ellipsis), "bold"), " wants to run",
             ("   asked by a program" if by_program else "", "$muted"),
         )  # fmt: skip
 
@@ -67,10 +67,10 @@ class ApprovalDialog(InlineDialog):
         if not self.is_cut:
             return Content(text)
         rest = count(len(self.full_text) - MAX_CHARS, "more character")
-        return Content.assemble(text, (f"\n… {rest}", "$waiting"))
+        return Content.assemble(text, (f"\n{self.glyphs.ellipsis} {rest}", "$waiting"))
 
     def keys(self) -> Content:
-        always = one_line(self.request.rule or self.request.tool_name, 60)
+        always = one_line(self.request.rule or self.request.tool_name, 60, self.glyphs.ellipsis)
         yes = Content.assemble("y", (" once", "$muted"), "   ")
         no = Content.assemble("n", (" no", "$muted"), "   ")
         rest = Content.assemble(

@@ -26,6 +26,8 @@ class OptionLike(Protocol):
 class ChoiceDialog(InlineDialog):
     """chosen: the key of the option, once there is one. Digits choose; Up, Down, Enter too."""
 
+    BODY_ROWS = 10
+
     selected: reactive[int] = reactive(0, init=False)
 
     def __init__(
@@ -42,7 +44,7 @@ class ChoiceDialog(InlineDialog):
         self.chosen: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     def title(self) -> Content:
-        return Content.styled(one_line(self._title, 200), "bold")
+        return Content.styled(one_line(self._title, 200, self.glyphs.ellipsis), "bold")
 
     def body(self) -> Content:
         parts: list[Content] = [Content(SafeText(self._text))] if self._text else []
@@ -53,7 +55,7 @@ class ChoiceDialog(InlineDialog):
                     (f"{self.glyphs.prompt} " if here else " " * (len(self.glyphs.prompt) + 1),
                      "$accent"),
                     f"{at + 1}  ",
-                    (one_line(option.label, 200), "bold" if here else ""),
+                    (one_line(option.label, 200, self.glyphs.ellipsis), "bold" if here else ""),
                 )
             )  # fmt: skip
         return Content("\n").join(parts)

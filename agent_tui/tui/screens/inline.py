@@ -29,6 +29,12 @@ class InlineDialog(Vertical, can_focus=True):
 
     waiting: reactive[int] = reactive(1, init=False)
     """How many questions wait, this one included."""
+    room: reactive[int] = reactive(1, init=False)
+    """Rows that the screen has for the body."""
+
+    BODY_ROWS = 6
+    FOCUSED_ROWS = 20
+    """Rows of the body where there is room for more."""
 
     def __init__(
         self, glyphs: Glyphs = UNICODE, *, clock: Callable[[], float] = time.monotonic
@@ -67,6 +73,18 @@ class InlineDialog(Vertical, can_focus=True):
         if self.is_mounted:
             self.query_one(ThinRule).label = self._label()
 
+    def watch_room(self) -> None:
+        if self.is_mounted:
+            self._fit_body()
+
+    def _fit_body(self) -> None:
+        focused = self.has_class("-expanded")
+        wanted = self.FOCUSED_ROWS if focused else self.BODY_ROWS
+        self.query_one(Body).styles.max_height = min(wanted, self.room)
+
+    def on_mount(self) -> None:
+        self._fit_body()
+
     def redraw(self) -> None:
         self.query_one(".dialog-text", SafeStatic).update(self.body())
         self.query_one(".dialog-keys", SafeStatic).update(self.keys())
@@ -94,10 +112,12 @@ class InlineDialog(Vertical, can_focus=True):
 
     def on_focus(self) -> None:
         self.add_class("-expanded")
+        self._fit_body()
         self.redraw()
 
     def on_blur(self) -> None:
         self.remove_class("-expanded")
+        self._fit_body()
         self.redraw()
 
     def on_key(self, event: events.Key) -> None:

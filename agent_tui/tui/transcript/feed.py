@@ -4,6 +4,7 @@ It reads AgentEvents and ConversationEvents in their order and keeps the blocks 
 still going on at hand. The only place that knows both worlds.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -30,7 +31,8 @@ from agent_tui.agent.messages import (
     UserMessage,
 )
 from agent_tui.conversation.events import QueueDeliveredEvent
-from agent_tui.text import clean, duration
+from agent_tui.text import clean
+from agent_tui.tui.lines import elapsed
 from agent_tui.tui.transcript.blocks import (
     BashBlock,
     Block,
@@ -124,8 +126,8 @@ class Feed:
             case "retry":
                 if event.strikes:
                     self._strike(event.strikes)
-                wait = duration(event.wait_s)
-                text = f"{event.reason}: trying again in {wait} (attempt {event.attempt})"
+                wait, reason = elapsed(math.ceil(event.wait_s)), event.reason.rstrip(" .:")
+                text = f"{reason}; trying again in {wait} (try {event.attempt + 1})"
                 self.add(NoticeBlock("warning", text))
             case "notice":
                 self.add(NoticeBlock(event.level, event.text))

@@ -488,7 +488,7 @@ def test_a_broken_sample_leaves_when_it_is_tried_again(page: Page) -> None:
     page.apply(MessageStartEvent(page.message))
     page.stream(TextDeltaEvent(0, "half an"))
     rows = page.apply(RetryEvent(2, 1.5, "overloaded", strikes=page.message.id))
-    assert rows == ["❯ question", "", "! overloaded: trying again in 1.5 s (attempt 2)"]
+    assert rows == ["❯ question", "", "! overloaded; trying again in 2 s (try 3)"]
 
 
 def test_a_call_that_comes_again_after_a_retry_is_shown(page: Page) -> None:

@@ -1,0 +1,162 @@
+"""Looks and words that were found wrong by hand in real terminals."""
+
+import re
+
+import pytest
+
+from agent_tui.agent.events import (
+    MessageUpdateEvent,
+    ToolCallEndEvent,
+    ToolCallStartEvent,
+    ToolExecutionStartEvent,
+)
+from agent_tui.agent.messages import ToolCall
+from agent_tui.conversation.events import RetryEvent, UsageChangedEvent
+from agent_tui.tui.glyphs import ASCII, UNICODE
+from agent_tui.tui.lines import fit, left_right
+from agent_tui.tui.opener import Choosable
+from tests.tui.conftest import Drive, Driven
+from tests.tui.fake_conversation import FakeConversation
+from tests.tui.test_panels import end, panel
+
+LONG = "Overloaded (529, overloaded_error). The service asks to wait 5 s. " * 4
+
+
+def status(d: Driven) -> str:
+    return d.screen.splitlines()[-1]
+
+
+@pytest.mark.parametrize("width", [40, 60, 100, 200])
+async def test_a_long_reason_leaves_the_countdown_in_sight(drive: Drive, width: int):
+    async with drive(size=(width, 24)) as d:
+        d.conv.set_status("waiting")
+        d.conv.emit(RetryEvent(2, 5.0, LONG))
+        await d.until(lambda: d.app.query_one("#retry").region.height == 1)
+        line = d.screen.splitlines()[d.app.query_one("#retry").region.y]
+        assert "again in 5 s (try 3)" in line
+        assert "Esc stop" in line or width == 40
+
+
+async def test_the_transcript_says_of_a_retry_what_the_retry_line_says(drive: Drive):
+    async with drive(size=(160, 24)) as d:
+        d.conv.emit(RetryEvent(1, 4.6, "Overloaded. Request id: req_1."))
+        await d.shows("! Overloaded. Request id: req_1; trying again in 5 s (try 2)")
+
+
+async def test_a_focused_question_names_the_keys_that_work_now(drive: Drive):
+    async with drive() as d:
+        d.conv.set_status("tools")
+        d.conv.ask({"command": "ls"})
+        await d.shows("F4 answer")
+        await d.press("f4")
+        await d.shows("F4 back")
+        assert "steer" not in status(d) and "follow-up" not in status(d)
+
+
+async def test_what_was_stopped_before_it_ran_took_no_time(drive: Drive):
+    async with drive() as d:
+        call = ToolCall(id="a", name="shell", arguments={"command": "ls"}, complete=True)
+        d.conv.emit(MessageUpdateEvent("m", ToolCallStartEvent(0, call)))
+        d.conv.emit(MessageUpdateEvent("m", ToolCallEndEvent(0, call)))
+        d.conv.emit(end("a", is_error=True, text="Not run: the user stopped the run."))
+        await d.until(lambda: any("⊘" in row for row in panel(d)))
+        assert [row.split() for row in panel(d) if "⊘" in row] == [
+            ["⊘", "shell", "ls", "not", "run"]
+        ]
+
+
+async def test_the_timeline_shows_the_call_that_runs_of_many_that_wait(drive: Drive):
+    async with drive(size=(120, 24)) as d:
+        for at in range(60):
+            call = ToolCall(id=f"c{at}", name="shell", arguments={"command": f"cmd{at}"})
+            d.conv.emit(MessageUpdateEvent("m", ToolCallStartEvent(at, call)))
+            d.conv.emit(MessageUpdateEvent("m", ToolCallEndEvent(at, call)))
+        for at in range(3):
+            d.conv.emit(ToolExecutionStartEvent(f"c{at}", "shell", {"command": f"cmd{at}"}))
+        await d.until(lambda: any(re.search(r"● shell +cmd2\b", row) for row in panel(d)))
+        for at in range(2):
+            d.conv.emit(end(f"c{at}"))
+        for at in range(3, 40):
+            d.conv.emit(ToolExecutionStartEvent(f"c{at}", "shell", {"command": f"cmd{at}"}))
+            d.conv.emit(end(f"c{at}"))
+        d.conv.emit(ToolExecutionStartEvent("c40", "shell", {"command": "cmd40"}))
+        await d.until(lambda: any(re.search(r"● shell +cmd40\b", row) for row in panel(d)))
+
+
+async def test_the_keys_of_a_long_choice_stay_in_sight(drive: Drive):
+    async with drive(size=(60, 20)) as d:
+        options = [Choosable(str(at), f"session {at}") for at in range(30)]
+        d.app.run_worker(d.app.asker.choose("Go on in which?", "", options))
+        await d.shows("Up Down Enter choose")
+        d.clock.pass_(5)
+        for _ in range(20):
+            await d.press("down")
+            d.clock.pass_(1)
+        await d.shows("21  session 20")
+        assert "Up Down Enter choose" in d.screen
+
+
+async def test_a_narrow_status_names_the_demo_once(drive: Drive):
+    conv = FakeConversation(demo=True)
+    conv.model = "demo"
+    async with drive(size=(60, 20), conv=conv) as d:
+        await d.until(lambda: "demo" in status(d))
+        assert status(d).count("demo") == 1
+
+
+@pytest.mark.parametrize("size", [(120, 30), (60, 20), (40, 12)])
+async def test_everything_of_ours_is_ascii_without_colour(
+    drive: Drive, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+):
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with drive(size=size) as d:
+        d.conv.set_status("tools")
+        words = "word " * 100
+        d.conv.emit(ToolExecutionStartEvent("a", "a_tool_of_a_long_name" * 3, {"x": words}))
+        d.conv.emit(UsageChangedEvent(1, 2, 3, 4, 0.042, 36_000, 200_000))
+        d.conv.emit(RetryEvent(2, 5.0, LONG))
+        d.conv.queue_item("steer", words, "after 2 running tools and much more " * 4)
+        d.conv.ask({"command": words}, rule=words)
+        await d.shows("wants to run")
+        await d.type("/")
+        await d.settle()
+        assert d.screen.isascii(), {c for c in d.screen if ord(c) > 127}
+
+
+def test_what_is_cut_ends_in_the_twin_and_fits():
+    from textual.content import Content
+
+    for glyphs in (UNICODE, ASCII):
+        for width in range(12):
+            cut = fit("a long line of text", width, glyphs.ellipsis)
+            assert len(cut) <= width
+            assert width < 3 or cut.endswith(glyphs.ellipsis)
+            line = left_right(
+                Content("a long line of text"), Content("right"), width, ellipsis=glyphs.ellipsis
+            )
+            assert line.cell_length <= width
+
+
+async def test_the_thin_rules_join_the_panels_edge(drive: Drive):
+    async with drive(size=(120, 30)) as d:
+        d.conv.queue_item("steer", "wait")
+        await d.shows("wait")
+        edge = d.app.query_one("#panel-edge").region.x
+
+        def joints() -> dict[str, str]:
+            lines = d.screen.splitlines()
+            return {
+                name: lines[d.app.query_one(f"#{name}").region.y][edge : edge + 1]
+                for name in ("header-rule", "queue-rule", "composer-rule", "status-rule")
+            }
+
+        expected = {
+            "header-rule": "┼", "queue-rule": "┤", "composer-rule": "┤", "status-rule": "┴"
+        }  # fmt: skip
+        await d.until(lambda: joints() == expected, "joined")
+        for _ in range(3):
+            await d.press("ctrl+j")  # the rules move
+        await d.until(lambda: joints() == expected, "joined after a move")
+        assert d.screen.splitlines()[5][edge] == "│"
+        await d.press("f2")
+        await d.until(lambda: set(d.screen.splitlines()[-2]) == {"─"}, "no joint without panel")
