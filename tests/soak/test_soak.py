@@ -9,8 +9,7 @@ from .program import Launcher
 async def test_random_commands_against_a_faulty_server_lose_nothing(
     tmp_path: Path, launcher: Launcher
 ) -> None:
-    # What is waited for here is generous: how fast it ends is for `make soak`, alone.
-    soak = Soak("short", 150, tmp_path, launcher, end_s=15)
+    soak = Soak("short", 150, tmp_path, launcher)
     await soak.run()
     at_work = sum(n for (_, status), n in soak.histogram.items() if status != "ready")
     assert at_work > soak.histogram.total() / 2

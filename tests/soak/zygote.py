@@ -8,6 +8,7 @@ run has ended. A run is a process of its own: killing it loses what it had in me
 its files and ends its threads, as if it had been started from a shell. plan: see kill_points.
 """
 
+import gc
 import json
 import os
 import signal
@@ -53,6 +54,9 @@ def main() -> None:
     from agent_tui.messages_api import ApiEndpoint, make_client
 
     make_client(ApiEndpoint(base_url="http://127.0.0.1:9"))
+    # Else each run copies the memory of all that was imported: when it collects, and at its end.
+    gc.collect()
+    gc.freeze()
     request = serve(socket.socket(fileno=int(sys.argv[1])))
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.clear()
