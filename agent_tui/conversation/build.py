@@ -52,7 +52,7 @@ async def build_conversation(
     return Conversation(
         settings=settings,
         endpoint=endpoint,
-        stream_function=make_stream_function(endpoint.api),
+        stream_function=make_stream_function(endpoint.api, models=models.info),
         tools=tools,
         cwd=cwd,
         models=models,
