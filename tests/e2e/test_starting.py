@@ -45,6 +45,18 @@ def test_a_short_answer_loads_nothing_heavy(option: str, tmp_path: Path) -> None
         assert "rpc" in run.stdout
 
 
+def test_without_a_key_it_is_the_demo(open_terminal: Open) -> None:
+    if not all(map(is_free, LOOPBACK_PORTS)):
+        pytest.skip("a server answers where people have their model servers")
+    terminal = open_terminal()
+    terminal.wait_for(all_words(["This is the demo", "scripted", "/login"]), 20)
+    terminal.wait_ready()
+    terminal.say("who are you?")
+    terminal.wait_for("no model")
+    terminal.say("/quit")
+    assert terminal.exit_code() == 0
+
+
 @pytest.fixture(scope="module")
 def local(serve: Serve) -> OfflineProcess:
     """A model server on one of the ports where people have theirs."""
