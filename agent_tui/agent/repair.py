@@ -403,14 +403,14 @@ def _last_left(turn: list[_Step], cuts: list[int | None]) -> tuple[int, _Step]:
 
 
 def _cut_at(step: _Step, unresolved: set[str], gone: set[str]) -> int | None:
-    """gone: programs that were cut already; grows by those of this message."""
+    """gone: server's calls that were cut already; grows by those of this message."""
     at: int | None = None
     for index, block in enumerate(step.content):
         match block:
             case OpaqueContent() if block.raw.get("type") in _SERVER_CALLS:
                 call_id = str(block.raw.get("id"))
                 cut = call_id in unresolved
-                if cut:
+                if cut or at is not None:  # also one behind the cut that has its result later
                     gone.add(call_id)
             case OpaqueContent():
                 cut = _answered(block) in gone

@@ -5,9 +5,19 @@ from typing import Any
 import clock_loop
 import pytest
 from loop_making import Model, agent_with, answer, assert_well_formed, call, results, tool
+from wire_check import check
 
 from agent_tui.agent.agent import Agent
-from agent_tui.agent.events import AgentEndEvent, AgentEvent
+from agent_tui.agent.events import (
+    AgentEndEvent,
+    AgentEvent,
+    DoneEvent,
+    StartEvent,
+    StreamEvent,
+    TextDeltaEvent,
+    ToolCallStartEvent,
+)
+from agent_tui.agent.llm_messages import convert_to_llm
 from agent_tui.agent.loop import (
     AgentContext,
     AgentLoopConfig,
@@ -20,10 +30,14 @@ from agent_tui.agent.messages import (
     AgentMessage,
     AssistantMessage,
     BashExecutionMessage,
+    Message,
+    OpaqueContent,
+    ThinkingContent,
     ToolResultMessage,
     UserMessage,
     text_content,
 )
+from agent_tui.agent.partial import PartialMessage
 
 
 def user(text: str) -> UserMessage:
@@ -307,3 +321,205 @@ def test_stopping_is_the_last_phase_before_idle_though_a_turn_had_begun() -> Non
     at(agent, "turn_start", agent.abort, number=2)
     run(agent)
     assert phases[-2:] == ["stopping", "idle"]
+
+
+# --- one streamed answer ------------------------------------------------------------------------
+
+
+def test_a_stream_is_closed_by_us_and_not_by_the_garbage_collector() -> None:
+    log: list[str] = []
+
+    class Stream:
+        def __init__(self) -> None:
+            self._left: list[StreamEvent] = [StartEvent(), DoneEvent(answer("a"))]
+
+        def __aiter__(self) -> "Stream":
+            return self
+
+        async def __anext__(self) -> StreamEvent:
+            return self._left.pop(0)
+
+        async def aclose(self) -> None:
+            log.append("closed")
+
+    agent = Agent(AgentLoopConfig("m", lambda *_: Stream()))
+    at(agent, "message_end", lambda: log.append("message_end"), number=2)
+    run(agent)
+    assert log == ["closed", "message_end"]
+
+
+def test_a_response_that_starts_anew_leaves_nothing_of_what_came() -> None:
+    partial = PartialMessage("m")
+    for event in (
+        StartEvent("msg_1"),
+        TextDeltaEvent(0, "broken"),
+        ToolCallStartEvent(1, call("a", complete=False)),
+        StartEvent("msg_2"),
+        TextDeltaEvent(0, "whole"),
+    ):
+        partial.apply(event)
+    assert [block.type for block in partial.snapshot().content] == ["text"]
+    assert partial.snapshot().text == "whole"
+
+
+def test_a_transform_that_changes_its_list_changes_no_transcript() -> None:
+    async def transform(messages: list[AgentMessage]) -> list[AgentMessage]:
+        kept = messages[-1:]
+        messages.clear()
+        return [user("(left out)"), *kept] if not isinstance(kept[0], UserMessage) else kept
+
+    seen: list[int] = []
+
+    async def prepare(context: PrepareNextTurnContext) -> None:
+        seen.append(len(context.context.messages))
+
+    agent = agent_with(Model(answer("one")), transform_context=transform, prepare_next_turn=prepare)
+    run(agent)
+    assert seen == [2], "the question and its answer"
+
+
+def test_what_a_convert_of_ones_own_leaves_is_repaired_too() -> None:
+    """An invalid request would be refused for good."""
+
+    def convert(messages: list[AgentMessage]) -> list[Message]:
+        return [m for m in messages if isinstance(m, UserMessage | AssistantMessage)]
+
+    model = Model(answer(call("a")), answer("ok"))
+    run(agent_with(model, tool(), convert_to_llm=convert))
+    check(model.contexts[-1].messages)
+    last = model.contexts[-1].messages[-1]
+    assert isinstance(last, ToolResultMessage) and last.tool_call_id == "a"
+
+
+# --- the repair -----------------------------------------------------------------------------------
+
+
+def server_call() -> OpaqueContent:
+    return OpaqueContent(
+        raw={"type": "server_tool_use", "id": "srv", "name": "code_execution", "input": {}}
+    )
+
+
+def server_result() -> OpaqueContent:
+    return OpaqueContent(
+        raw={"type": "code_execution_tool_result", "tool_use_id": "srv", "content": {}}
+    )
+
+
+def result(call_id: str, text: str) -> ToolResultMessage:
+    return ToolResultMessage(tool_call_id=call_id, content=text_content(text))
+
+
+def sent(*history: AgentMessage, program_lost: bool = False) -> list[Message]:
+    out = convert_to_llm(history, program_lost=program_lost)
+    check(out)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("stop", "told"), [("aborted", "Not run"), ("error", "Not run"), ("tool_use", "no result")]
+)
+def test_a_call_is_told_not_to_have_run_only_where_that_is_known(stop: str, told: str) -> None:
+    """After a crash in mid-batch the call may have run: its result alone is missing."""
+    *_, made_up, _ = sent(user("go"), answer(call("a"), stop=stop), user("and?"))
+    assert isinstance(made_up, ToolResultMessage) and made_up.is_error
+    assert told in made_up.text
+
+
+def test_a_failed_request_does_not_cut_the_program_that_waits() -> None:
+    history = [
+        user("go"),
+        answer("t", server_call(), call("p", caller=PROGRAM), stop="tool_use"),
+        result("p", "42 rows"),
+    ]
+    failed = AssistantMessage(stop_reason="error", error_message="overloaded")
+    assert sent(*history, failed) == history
+
+
+def test_a_stopped_program_is_cut_also_where_nothing_was_said_after_it() -> None:
+    """Continued after a stop: the program is over, and the model is told."""
+    out = sent(
+        user("go"),
+        answer("t", server_call(), call("p", caller=PROGRAM), stop="aborted"),
+        result("p", "stopped"),
+    )
+    assert isinstance(out[1], AssistantMessage)
+    assert [block.type for block in out[1].content] == ["text"]
+    assert isinstance(out[-1], UserMessage) and "interrupted" in out[-1].text
+
+
+def test_a_lost_container_changes_nothing_where_no_program_waits() -> None:
+    history = [user("go"), answer("part one", stop="pause_turn")]
+    assert sent(*history, program_lost=True) == history
+
+
+def test_a_text_that_waited_for_a_program_is_said_once() -> None:
+    out = sent(
+        user("go"),
+        answer("t", server_call(), call("p", caller=PROGRAM), stop="tool_use"),
+        result("stray", "the only copy"),
+        result("p", "r"),
+        answer(call("q", caller=PROGRAM)),
+        result("q", "r"),
+        answer(server_result(), "done"),
+        user("thanks"),
+        answer("welcome"),
+        user("bye"),
+    )
+    said = [m.text for m in out if isinstance(m, UserMessage)]
+    assert sum("the only copy" in text for text in said) == 1
+
+
+def search_call(call_id: str) -> OpaqueContent:
+    return OpaqueContent(
+        raw={"type": "server_tool_use", "id": call_id, "name": "web_search", "input": {}}
+    )
+
+
+def search_result(call_id: str) -> OpaqueContent:
+    return OpaqueContent(
+        raw={"type": "web_search_tool_result", "tool_use_id": call_id, "content": []}
+    )
+
+
+BESIDE_A_CUT = {
+    "a search behind the program, its result in the next answer": (
+        ["t", server_call(), search_call("w"), call("p", caller=PROGRAM)],
+        [search_result("w"), call("q", caller=PROGRAM)],
+    ),
+    "a search before the program, its result behind the cut": (
+        ["t", search_call("w"), server_call(), search_result("w"), call("p", caller=PROGRAM)],
+        [call("q", caller=PROGRAM)],
+    ),
+    "a search before the program, its result behind a later call": (
+        ["t", search_call("w"), server_call(), call("p", caller=PROGRAM)],
+        [call("q", caller=PROGRAM), search_result("w")],
+    ),
+    "a search without result before a program that is done": (
+        ["t", search_call("w"), server_call(), call("p", caller=PROGRAM)],
+        [server_result()],
+    ),
+    "thinking behind the cut": (
+        ["t", server_call(), call("p", caller=PROGRAM)],
+        [ThinkingContent(thinking="hm", signature="sig"), call("q", caller=PROGRAM)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE_A_CUT)
+def test_nothing_that_hangs_on_a_cut_is_left(name: str) -> None:
+    """No call without its result, no result without its call, no signature that is void: each
+    would be refused for good."""
+    first, second = BESIDE_A_CUT[name]
+    out = sent(
+        user("go"),
+        answer(*first, stop="tool_use"),
+        result("p", "42 rows"),
+        answer(*second, stop="aborted"),
+        user("stop, only Europe"),
+    )
+    kept = [b for m in out if isinstance(m, AssistantMessage) for b in m.content]
+    assert [block.type for block in kept] == ["text"]
+    note, last = out[-2:]
+    assert isinstance(note, UserMessage) and "42 rows" in note.text
+    assert isinstance(last, UserMessage) and last.text == "stop, only Europe"
