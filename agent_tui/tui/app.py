@@ -240,6 +240,9 @@ class AgentTuiApp(CalmCrash, ScreenActions, inherit_bindings=False):
     def _send(self, message: m.SendRequested) -> None:
         if self.desk.conversation is None:
             self.opener.open()
+        if not self.desk.running or message.text.lstrip().startswith("/"):
+            # What this brings stands at the end; a steer alone does not take one's place away.
+            self.transcript.scroll_to_end()
         self.run_worker(self.desk.send(message.text), group="send", exit_on_error=False)
 
     @on(m.FollowUpRequested)

@@ -325,6 +325,8 @@ class Composer(TextArea):
     def _show_list(self) -> None:
         if self._searching is not None:
             found = self.past.search(self.text)
+            if not found:
+                self.post_message(m.Flash("Nothing you sent holds that text. Esc goes back."))
             self.completion.show([Choice(entry, one_line(entry, 200)) for entry in found])
         elif self.errand is not None or self.text == self._closed_list_for:
             self.completion.hide()

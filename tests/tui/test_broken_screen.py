@@ -160,3 +160,36 @@ async def test_the_thin_rules_join_the_panels_edge(drive: Drive):
         assert d.screen.splitlines()[5][edge] == "│"
         await d.press("f2")
         await d.until(lambda: set(d.screen.splitlines()[-2]) == {"─"}, "no joint without panel")
+
+
+async def test_sending_shows_where_it_goes_and_a_steer_leaves_the_reader(drive: Drive):
+    async with drive(size=(80, 20)) as d:
+        d.app.transcript.add_markdown("\n\n".join(f"line {at}" for at in range(60)))
+        await d.shows("line 59")
+        await d.press("ctrl+home")
+        await d.shows("line 0")
+        d.conv.set_status("streaming")
+        await d.type("a steer")
+        await d.press("enter")
+        assert "line 0" in d.screen and not d.app.transcript.following
+        d.conv.set_status("ready")
+        await d.type("a prompt")
+        await d.press("enter")
+        await d.shows("line 59")
+        assert d.app.transcript.following
+        await d.press("ctrl+home")
+        d.conv.set_status("streaming")
+        await d.type("/model")
+        await d.press("enter")
+        await d.shows("line 59")
+
+
+async def test_a_search_that_finds_nothing_says_so(drive: Drive):
+    async with drive() as d:
+        await d.type("first message")
+        await d.press("enter")
+        await d.type("zzz")
+        await d.press("ctrl+r")
+        await d.shows("Nothing you sent holds that text")
+        await d.press("escape")
+        assert d.draft == "zzz"
