@@ -1,12 +1,14 @@
 """Write a text in the user's editor. The screen is away meanwhile, the agent works on."""
 
 import asyncio
+import contextlib
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from textual.app import App, SuspendNotSupported
@@ -58,6 +60,19 @@ def edit_text(text: str, command: list[str]) -> str:
         path.unlink(missing_ok=True)
 
 
+@contextlib.contextmanager
+def interrupts_are_the_editors() -> Iterator[None]:
+    """Ctrl+C reaches every process of the terminal: it is meant for the one in front.
+
+    A function, not SIG_IGN, which the editor would inherit.
+    """
+    before = signal.signal(signal.SIGINT, lambda _signal, _frame: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 async def visit_editor(app: App[int], text: str) -> str:
     """Leave the screen for the editor, come back with what was saved. Raises EditorError.
 
@@ -67,7 +82,7 @@ async def visit_editor(app: App[int], text: str) -> str:
     try:
         # Nothing may be drawn while the editor has the terminal: Textual 8.2 would wait for
         # ever on its writer, which is stopped meanwhile.
-        with app.batch_update(), app.suspend():
+        with app.batch_update(), app.suspend(), interrupts_are_the_editors():
             return await asyncio.to_thread(edit_text, text, command)
     except SuspendNotSupported:
         raise EditorError("The screen cannot be left here for an editor.") from None

@@ -120,9 +120,10 @@ class ExitLadder:
 
 @contextlib.contextmanager
 def signals_handled(on_signal: Callable[[int], None]) -> Iterator[None]:
-    """SIGTERM and SIGHUP call on_signal(exit code) while inside; the old handlers come back."""
+    """SIGTERM, SIGHUP and SIGINT call on_signal(exit code) while inside; the old handlers come
+    back. Ctrl+C is a key while the screen stands: a SIGINT is someone's kill."""
     before: dict[int, Any] = {}
-    names = [getattr(signal, n) for n in ("SIGTERM", "SIGHUP") if hasattr(signal, n)]
+    names = [getattr(signal, n) for n in ("SIGTERM", "SIGHUP", "SIGINT") if hasattr(signal, n)]
     for number in names:
         with contextlib.suppress(ValueError):  # not the main thread
             before[number] = signal.signal(

@@ -1,6 +1,7 @@
 """Ctrl+G: the draft in the user's editor."""
 
 import os
+import signal
 import stat
 import sys
 from contextlib import nullcontext
@@ -79,3 +80,20 @@ async def test_where_the_screen_cannot_be_left_it_says_so(
         await d.shows("cannot")
         assert d.draft == "draft"
     assert os.environ["VISUAL"] == "true"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals there")
+async def test_ctrl_c_in_the_editor_leaves_the_agent_alone(
+    drive: Drive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The terminal sends it to every process in front, not to the editor alone."""
+    body = "import signal, time\nos.kill(os.getppid(), signal.SIGINT)\n"
+    body += "ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
+    body += "path.write_text(f'the editor takes its own: {ours}')"
+    monkeypatch.setenv("VISUAL", " ".join(editor(tmp_path, body)))
+    before = signal.getsignal(signal.SIGINT)
+    async with drive() as d:
+        monkeypatch.setattr(d.app, "suspend", nullcontext)
+        await d.press("ctrl+g")
+        await d.until(lambda: d.draft == "the editor takes its own: True")
+        assert signal.getsignal(signal.SIGINT) is before

@@ -52,7 +52,9 @@ def test_ctrl_d_leaves_with_0():
     assert terminal.end() == 0 and terminal.is_restored()
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)]
+)
 def test_signals_leave_with_their_code(number: int, code: int):
     terminal = Terminal()
     terminal.child.kill(number)
