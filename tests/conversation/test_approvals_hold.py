@@ -2,7 +2,7 @@
 
 import asyncio
 
-from test_approvals import Asked, context
+from .test_approvals import Asked, context
 
 
 async def waiting(asked: Asked, number: int) -> None:
