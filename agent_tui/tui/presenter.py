@@ -22,7 +22,11 @@ from agent_tui.conversation.events import ConversationEvent
 from agent_tui.tui.lines import one_line
 from agent_tui.tui.transcript.tool_text import was_stopped
 
-RowState = Literal["arguments", "waiting", "asking", "running", "done", "failed", "stopped"]
+RowState = Literal[
+    "arguments", "waiting", "asking", "ready", "running", "done", "failed", "stopped"
+]
+"""ready: it may run, and does once no other call of its message asks (DESIGN: no parallel call
+executes before all are prepared)."""
 MAX_ROWS = 300
 """Rows kept in the timeline; older ones are counted only (the transcript has them all)."""
 CHARS_PER_TOKEN = 4.0
@@ -137,6 +141,8 @@ class ToolsState:
         row = self.rows[call_id]
         row.state, row.started = "running", self._clock()
         row.argument = short_argument(arguments) or row.argument
+        if self._asking:
+            self._hold(row)
 
     def asks(self, call_id: str, name: str, arguments: dict[str, Any], caller: Any) -> None:
         """The call waits for the user; no time counts until it may run."""
@@ -144,15 +150,34 @@ class ToolsState:
         row = self.rows[call_id]
         row.state, row.started = "asking", None
         row.argument = short_argument(arguments) or row.argument
+        for other in self.rows.values():
+            self._hold(other)
 
     def answered(self, call_id: str) -> None:
         if (row := self.rows.get(call_id)) is not None and row.state == "asking":
-            row.state, row.started = "running", self._clock()
+            row.state = "ready"
+        if not self._asking:
+            for row in self.rows.values():
+                if row.state == "ready":
+                    row.state, row.started = "running", self._clock()
+
+    @property
+    def _asking(self) -> bool:
+        return any(row.state == "asking" for row in self.rows.values())
+
+    def _hold(self, row: ToolRow) -> None:
+        """What has written something does run, whoever asks."""
+        if row.state == "running" and not row.program and not row.tail:
+            row.state, row.started = "ready", None
 
     def output(self, call_id: str, partial: Any) -> None:
         """A piece of live output: only its last line is kept."""
         row = self.rows.get(call_id)
-        if row is None or not isinstance(partial, str):
+        if row is None:
+            return
+        if row.state == "ready":
+            row.state, row.started = "running", self._clock()
+        if not isinstance(partial, str):
             return
         text = partial[-4000:].rstrip("\r\n")
         cut = max(text.rfind("\n"), text.rfind("\r"))
@@ -169,7 +194,7 @@ class ToolsState:
     def run_over(self) -> None:
         """Whatever has not ended by now will not."""
         for row in self.rows.values():
-            if row.state in ("arguments", "waiting", "asking", "running"):
+            if row.state in ("arguments", "waiting", "asking", "ready", "running"):
                 self._end(row, "stopped")
 
     def clear(self) -> None:

@@ -11,7 +11,12 @@ from agent_tui.agent.events import (
     ToolExecutionStartEvent,
 )
 from agent_tui.agent.messages import ToolCall
-from agent_tui.conversation.events import RetryEvent, UsageChangedEvent
+from agent_tui.conversation.events import (
+    PermissionRequestEvent,
+    PermissionResolvedEvent,
+    RetryEvent,
+    UsageChangedEvent,
+)
 from agent_tui.tui.glyphs import ASCII, UNICODE
 from agent_tui.tui.lines import fit, left_right
 from agent_tui.tui.opener import Choosable
@@ -193,3 +198,45 @@ async def test_a_search_that_finds_nothing_says_so(drive: Drive):
         await d.shows("Nothing you sent holds that text")
         await d.press("escape")
         assert d.draft == "zzz"
+
+
+async def test_a_call_that_may_run_does_not_count_while_another_asks(drive: Drive):
+    """DESIGN: no parallel call executes before all are prepared."""
+    async with drive(size=(120, 30)) as d:
+        emit = d.conv.emit
+        d.conv.set_status("tools")
+        for at in range(3):
+            emit(ToolExecutionStartEvent(f"c{at}", "shell", {"command": f"cmd{at}"}))
+            emit(PermissionRequestEvent(f"r{at}", f"c{at}", "shell", {"command": f"cmd{at}"}))
+            if at < 2:
+                emit(PermissionResolvedEvent(f"r{at}", f"c{at}", "allow"))
+        emit(ToolExecutionStartEvent("free", "read", {"path": "free"}))
+        d.clock.pass_(50)
+        d.app.view.tick()
+        await d.until(lambda: any("asks you" in row for row in panel(d)))
+
+        def words() -> list[list[str]]:
+            return [row.split()[1:] for row in panel(d)[2:6]]
+
+        assert words()[:3] == [
+            ["shell", "cmd0", "ready"], ["shell", "cmd1", "ready"],
+            ["shell", "cmd2", "asks", "you"],
+        ]  # fmt: skip
+        assert "50" not in d.screen
+        emit(PermissionResolvedEvent("r2", "c2", "allow"))
+        d.clock.pass_(2)
+        d.app.view.tick()
+        await d.until(lambda: words()[0] == ["shell", "cmd0", "2", "s"], "it counts from here")
+        assert words()[1:3] == [["shell", "cmd1", "2", "s"], ["shell", "cmd2", "2", "s"]]
+        assert "ready" not in d.screen
+
+
+async def test_a_question_answered_before_it_is_drawn_breaks_nothing(drive: Drive):
+    async with drive() as d:
+        for _ in range(5):
+            request = d.conv.ask({"command": "ls"})
+            d.conv.resolve(request, "allow")
+        await d.until(lambda: d.app.dialogs.current is None)
+        d.conv.ask({"command": "the last"})
+        await d.shows("the last")
+        assert d.app.is_running

@@ -21,6 +21,10 @@ _Line = list[tuple[str, str]]
 """Pieces of a line: (component class, safe text)."""
 
 
+_WORDS = {"waiting": "next", "asking": "asks you", "ready": "ready"}
+"""What stands for the time of a call that does not run yet."""
+
+
 class ToolsPanel(ScrollView, can_focus=False):
     """show() draws a state; it follows what happens last unless the user has scrolled: the end,
     or the last call under way where many wait behind it."""
@@ -124,6 +128,7 @@ class ToolsPanel(ScrollView, can_focus=False):
             "arguments": (running, "tools--running"),
             "waiting": (glyphs.info, "tools--muted"),
             "asking": (glyphs.paused, "tools--stopped"),
+            "ready": (glyphs.info, "tools--muted"),
             "running": (running, "tools--running"),
             "done": (glyphs.done, "tools--done"),
             "failed": (glyphs.failed, "tools--failed"),
@@ -133,8 +138,8 @@ class ToolsPanel(ScrollView, can_focus=False):
     def _time(self, row: ToolRow) -> str:
         if row.state == "arguments":
             return "arguments" + self.glyphs.ellipsis
-        if row.state in ("waiting", "asking"):
-            return "next" if row.state == "waiting" else "asks you"
+        if (word := _WORDS.get(row.state)) is not None:
+            return word
         if row.state == "running" and row.started is not None:
             return elapsed(self._now - row.started)
         if row.state == "stopped" and row.started is None:

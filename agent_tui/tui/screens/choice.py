@@ -11,7 +11,7 @@ from textual.reactive import reactive
 from agent_tui.text import SafeText
 from agent_tui.tui.glyphs import UNICODE, Glyphs
 from agent_tui.tui.lines import one_line
-from agent_tui.tui.screens.inline import Body, InlineDialog
+from agent_tui.tui.screens.inline import InlineDialog
 
 
 class OptionLike(Protocol):
@@ -68,7 +68,7 @@ class ChoiceDialog(InlineDialog):
 
     def watch_selected(self) -> None:
         self.redraw()
-        body = self.query_one(Body)
+        body = self.scroller
         line = self.selected + len(self._text.splitlines())
         body.scroll_to(y=line - body.size.height // 2, animate=False)
 

@@ -40,6 +40,13 @@ class InlineDialog(Vertical, can_focus=True):
         self, glyphs: Glyphs = UNICODE, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         super().__init__(classes="inline-dialog")
+        # Held, not looked up: a question may be answered before its parts are mounted.
+        self.scroller = Body(classes="dialog-body")
+        self._title_rule = ThinRule(glyphs, classes="dialog-rule")
+        self._text_box, self._keys_line = (
+            SafeStatic(classes="dialog-text"),
+            SafeStatic(classes="dialog-keys"),
+        )
         self.glyphs = glyphs
         self._clock = clock
         self._acts_from = clock() + GRACE_S
@@ -58,42 +65,37 @@ class InlineDialog(Vertical, can_focus=True):
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
-        rule = ThinRule(self.glyphs, classes="dialog-rule")
-        rule.label = self._label()
-        yield rule
+        self._title_rule.label = self._label()
+        yield self._title_rule
         yield SafeStatic(self.title(), classes="dialog-title")
-        with Body(classes="dialog-body"):
-            yield SafeStatic(self.body(), classes="dialog-text")
-        yield SafeStatic(self.keys(), classes="dialog-keys")
+        with self.scroller:
+            yield self._text_box
+        yield self._keys_line
+        self._fit_body()
+        self.redraw()
 
     def _label(self) -> str:
         return "waiting for you" + (f" (1 of {self.waiting})" if self.waiting > 1 else "")
 
     def watch_waiting(self) -> None:
-        if self.is_mounted:
-            self.query_one(ThinRule).label = self._label()
+        self._title_rule.label = self._label()
 
     def watch_room(self) -> None:
-        if self.is_mounted:
-            self._fit_body()
+        self._fit_body()
 
     def _fit_body(self) -> None:
         focused = self.has_class("-expanded")
         wanted = self.FOCUSED_ROWS if focused else self.BODY_ROWS
-        self.query_one(Body).styles.max_height = min(wanted, self.room)
-
-    def on_mount(self) -> None:
-        self._fit_body()
+        self.scroller.styles.max_height = min(wanted, self.room)
 
     def redraw(self) -> None:
-        self.query_one(".dialog-text", SafeStatic).update(self.body())
-        self.query_one(".dialog-keys", SafeStatic).update(self.keys())
+        self._text_box.update(self.body())
+        self._keys_line.update(self.keys())
 
     @property
     def all_visible(self) -> bool:
         """True when nothing of the body is scrolled away."""
-        body = self.query_one(Body)
-        return body.max_scroll_y == 0
+        return self.scroller.is_mounted and self.scroller.max_scroll_y == 0
 
     def offer_key(self, key: str, *, quiet_s: float, draft_empty: bool) -> bool:
         """A key typed in the composer. quiet_s: seconds since the key before it."""
@@ -121,7 +123,7 @@ class InlineDialog(Vertical, can_focus=True):
         self.redraw()
 
     def on_key(self, event: events.Key) -> None:
-        body = self.query_one(Body)
+        body = self.scroller
         acts = self._clock() >= self._acts_from
         if event.key == "escape":
             self.post_message(m.DialogLeft())

@@ -117,10 +117,13 @@ class Feed:
                     tool.set_arguments(event.arguments)
                 tool.ask()
                 self._touch(tool)
+                self._touch_those(ToolBlock.hold)
             case "permission_resolved":
                 if (tool := self._tools.get(event.tool_call_id)) is not None:
                     tool.answered()
                     self._touch(tool)
+                if not self._asking:
+                    self._touch_those(ToolBlock.release)
             case "queue_delivered":
                 self._delivered(event)
             case "retry":
@@ -444,6 +447,8 @@ class Feed:
         tool = self._tool(event.tool_call_id, event.tool_name, event.caller)
         tool.set_arguments(event.arguments)
         tool.start()
+        if self._asking:
+            tool.hold()
         self._live[tool] = None
         self._touch(tool)
 
@@ -470,6 +475,15 @@ class Feed:
 
     def _touch(self, block: Block, first: int = 0) -> None:
         self._dirty[block] = min(first, self._dirty.get(block, first))
+
+    @property
+    def _asking(self) -> bool:
+        return any(tool.state == "waiting" for tool in self._tools.values())
+
+    def _touch_those(self, change: Callable[[ToolBlock], bool]) -> None:
+        for tool in self._tools.values():
+            if change(tool):
+                self._touch(tool)
 
     def _strike(self, message_id: str) -> None:
         for block in reversed(self._layout.blocks):

@@ -18,7 +18,7 @@ from agent_tui.tui.transcript.code import Code, CodePart, code_parts
 from agent_tui.tui.transcript.lines import Line, Look, Prefix, Runs, crop_runs, row
 from agent_tui.tui.transcript.parts import Part, RowPart, lines_to_parts, plain_parts
 
-State = Literal["arguments", "pending", "waiting", "running", "done", "failed", "stopped"]
+State = Literal["arguments", "pending", "waiting", "ready", "running", "done", "failed", "stopped"]
 
 WINDOW = 12
 """Lines of streaming arguments shown below a call."""
@@ -53,8 +53,8 @@ class ToolBlock(Block):
         self._output = Tail()
         self._progress = ""
         self._started: float | None = None
+        self._announced = False
         self._seconds: float | None = None
-        self._asked = False
 
     # --- what happens ------------------------------------------------------------------
 
@@ -72,22 +72,37 @@ class ToolBlock(Block):
     def start(self) -> None:
         if self.state in ("arguments", "pending"):
             self.state = "running"
+        self._announced = True
         if self._started is None:
             self._started = self._clock()
 
     def ask(self) -> None:
-        self._asked = True
-        self.state = "waiting"
+        self.state, self._started = "waiting", None
 
     def answered(self) -> None:
+        """It may run; release() says when it does."""
         if self.state == "waiting":
-            self._asked = False
-            self.state = "running" if self._started is not None else "pending"
-            if self._started is not None:
-                self._started = self._clock()
+            self.state = "ready"
+
+    def hold(self) -> bool:
+        """Another call of the message asks first: none runs before all may (DESIGN, tools).
+        True when that changed what is shown."""
+        if self.state != "running" or self._output or self._progress:
+            return False
+        self.state, self._started = "ready", None
+        return True
+
+    def release(self) -> bool:
+        if self.state != "ready":
+            return False
+        self.state = "pending"
+        if self._announced:
+            self.start()
+        return True
 
     def update(self, partial: Any) -> None:
         """Live output: text is added, {"progress", "total"} shown, other values as JSON."""
+        self.release()  # what writes does run
         if isinstance(partial, str):
             self._output.add(partial)
         elif isinstance(partial, Mapping):
@@ -119,7 +134,7 @@ class ToolBlock(Block):
 
     def stop(self) -> None:
         """It will not come to an end: cut while its arguments streamed, or never run."""
-        if self.state in ("arguments", "pending", "waiting", "running"):
+        if self.state not in ("done", "failed", "stopped"):
             self.state = "stopped"
             self._streaming = Arguments()
 
@@ -234,6 +249,7 @@ class ToolBlock(Block):
             "arguments": (glyphs.running, "accent"),
             "pending": (glyphs.running, "muted"),
             "waiting": (glyphs.paused, "waiting"),
+            "ready": (glyphs.running, "muted"),
             "running": (glyphs.running, "accent"),
             "done": (glyphs.done, "done"),
             "failed": (glyphs.failed, "failed"),
@@ -288,6 +304,8 @@ class ToolBlock(Block):
                 return "arguments streaming"
             case "waiting":
                 return "waiting for approval"
+            case "ready":
+                return "ready"
             case "running" if self._started is not None:
                 elapsed = duration(look.now() - self._started)
                 return f"{self._progress}  {elapsed}" if self._progress else elapsed
