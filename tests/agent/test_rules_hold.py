@@ -1,12 +1,18 @@
 """Rules of the loop (DESIGN) that every other test here would let go unnoticed when broken."""
 
-import asyncio
-import itertools
 from typing import Any
 
 import clock_loop
 import pytest
-from loop_making import Model, agent_with, answer, assert_well_formed, call, results, tool
+from loop_making import (
+    Model,
+    agent_with,
+    answer,
+    assert_well_formed,
+    call,
+    results,
+    tool,
+)
 from wire_check import check
 
 from agent_tui.agent.agent import Agent
@@ -388,41 +394,3 @@ def test_what_a_convert_of_ones_own_leaves_is_repaired_too() -> None:
     check(model.contexts[-1].messages)
     last = model.contexts[-1].messages[-1]
     assert isinstance(last, ToolResultMessage) and last.tool_call_id == "a"
-
-
-# --- a burst ------------------------------------------------------------------------------------
-
-
-def test_a_burst_of_updates_lets_others_run() -> None:
-    """Each update costs 1 ms here; after 8 ms the others get a turn (DESIGN)."""
-    loop = clock_loop.ClockLoop()
-    heard = 0
-    turns: list[int] = []
-
-    def listen(event: AgentEvent) -> None:
-        nonlocal heard
-        if event.type == "tool_execution_update":
-            heard += 1
-            loop.now += 0.001
-
-    async def work(ctx: Any) -> str:
-        for number in range(600):
-            ctx.update(number)
-        return "r"
-
-    async def other() -> None:
-        while True:
-            turns.append(heard)
-            await asyncio.sleep(0)
-
-    async def main() -> None:
-        agent = agent_with(Model(answer(call("a"))), tool(work=work))
-        agent.subscribe(listen)
-        task = asyncio.create_task(other())
-        await agent.start("go")
-        task.cancel()
-
-    loop.run_until_complete(main())
-    loop.close()
-    assert heard == 600
-    assert max(b - a for a, b in itertools.pairwise(turns)) <= 9
