@@ -84,7 +84,7 @@ class Opener:
         if messages:
             app.transcript.load(messages)
         elif self._banner or demo:
-            app.transcript.add_markdown(self._banner or WELCOME)
+            app.transcript.add_markdown(self._banner or WELCOME.replace("·", app.glyphs.info))
         for message in messages:
             if isinstance(text := getattr(message, "text", None), str) and message.role == "user":
                 app.composer.past.add(text)

@@ -56,6 +56,9 @@ async def test_a_focused_question_names_the_keys_that_work_now(drive: Drive):
         await d.press("f4")
         await d.shows("F4 back")
         assert "steer" not in status(d) and "follow-up" not in status(d)
+        assert "then:" not in d.screen
+        await d.press("escape")
+        await d.shows("F4 then:")
 
 
 async def test_what_was_stopped_before_it_ran_took_no_time(drive: Drive):
@@ -126,6 +129,13 @@ async def test_everything_of_ours_is_ascii_without_colour(
         await d.type("/")
         await d.settle()
         assert d.screen.isascii(), {c for c in d.screen if ord(c) > 127}
+
+
+async def test_the_welcome_is_ascii_too(drive: Drive, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with drive(conv=FakeConversation(demo=True)) as d:
+        await d.shows("list the files . run ls")
+        assert d.screen.isascii()
 
 
 def test_what_is_cut_ends_in_the_twin_and_fits():

@@ -78,7 +78,7 @@ class ApprovalDialog(InlineDialog):
             "o" if self.is_cut else "", (" read all   " if self.is_cut else "", "$muted"),
             "a", (f" always for {always}", "$muted"),
         )  # fmt: skip
-        if self.has_focus:
+        if self.expanded:
             return Content.assemble(yes, no, rest)
         return Content.assemble(yes, no, "F4", (" then: ", "$muted"), rest)
 

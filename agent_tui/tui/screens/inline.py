@@ -80,12 +80,16 @@ class InlineDialog(Vertical, can_focus=True):
     def watch_waiting(self) -> None:
         self._title_rule.label = self._label()
 
+    @property
+    def expanded(self) -> bool:
+        """It is drawn as the one that has the focus. (has_focus comes after on_focus.)"""
+        return self.has_class("-expanded")
+
     def watch_room(self) -> None:
         self._fit_body()
 
     def _fit_body(self) -> None:
-        focused = self.has_class("-expanded")
-        wanted = self.FOCUSED_ROWS if focused else self.BODY_ROWS
+        wanted = self.FOCUSED_ROWS if self.expanded else self.BODY_ROWS
         self.scroller.styles.max_height = min(wanted, self.room)
 
     def redraw(self) -> None:
