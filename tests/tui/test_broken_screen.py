@@ -250,3 +250,17 @@ async def test_a_question_answered_before_it_is_drawn_breaks_nothing(drive: Driv
         d.conv.ask({"command": "the last"})
         await d.shows("the last")
         assert d.app.is_running
+
+
+@pytest.mark.parametrize("width", [120, 60, 30])
+async def test_the_help_page_keeps_its_columns(drive: Drive, width: int):
+    async with drive(size=(width, 60)) as d:
+        await d.press("f1")
+        await d.shows("While you type")
+        await d.until(lambda: "Empty:" in d.screen, "drawn")
+        lines = d.screen.splitlines()
+        start = next(at for at, line in enumerate(lines) if "While you type" in line)
+        edge = lines[start].index("While")
+        # Below a heading everything is indented: no row starts at the edge again.
+        for line in lines[start + 1 : start + 8]:
+            assert line[edge : edge + 2].strip() == "", line

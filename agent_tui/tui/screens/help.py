@@ -1,5 +1,6 @@
 """The help page: every key, from the one table, and every command."""
 
+import textwrap
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -22,6 +23,8 @@ _PLACES: tuple[tuple[Where, str], ...] = (
 
 KEYS_WIDE = 20
 """Cells of the left column."""
+SCROLL_BAR = 2
+"""Cells left for it, shown or not: the text must not change when it comes."""
 
 
 class HelpScreen(ModalScreen[None]):
@@ -36,28 +39,49 @@ class HelpScreen(ModalScreen[None]):
     def __init__(self, keys: KeyTable, commands: Sequence[tuple[str, str, str]]) -> None:
         super().__init__()
         self._keys, self._commands = keys, commands
+        self._box = VerticalScroll(classes="modal-box", id="help-box")
+        self._text = SafeStatic()
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll(classes="modal-box", id="help-box"):
-            yield SafeStatic(self.text())
+        with self._box:
+            yield self._text
 
-    def text(self) -> Content:
+    def on_resize(self) -> None:
+        # The box is laid out after the screen: its own width is known then.
+        self.call_after_refresh(self._fill)
+
+    def _fill(self) -> None:
+        self._text.update(self.text(self._box.content_size.width - SCROLL_BAR))
+
+    def text(self, width: int) -> Content:
         parts: list[Content] = []
         for where, heading in _PLACES:
             parts += [Content.styled(heading, "bold $accent")]
-            parts += [*_table(self._keys.help_rows(where)), Content("")]
+            parts += [*_table(self._keys.help_rows(where), width), Content("")]
         parts.append(Content.styled("A question that waits", "bold $accent"))
         parts += _table(
             [
                 ("y n", "once, no: from an empty line, 0.7 s after the last key"),
                 ("a r", "always, no with a reason: after F4"),
-            ]
+            ],
+            width,
         )
         if self._commands:
+            commands = [(one_line(form), one_line(word)) for _, form, word in self._commands]
             parts += [Content(""), Content.styled("Commands", "bold $accent")]
-            parts += _table([(one_line(form), one_line(word)) for _, form, word in self._commands])
+            parts += _table(commands, width)
         return Content("\n").join(parts)
 
 
-def _table(rows: Sequence[tuple[str, str]]) -> list[Content]:
-    return [Content.assemble(f"  {left:<{KEYS_WIDE}}  ", (right, "$muted")) for left, right in rows]
+def _table(rows: Sequence[tuple[str, str]], width: int) -> list[Content]:
+    """Two columns; on a narrow screen what a key does stands below it."""
+    indent = KEYS_WIDE + 4 if width >= 50 else 4
+    lines: list[Content] = []
+    for left, right in rows:
+        words = textwrap.wrap(right, max(10, width - indent)) or [""]
+        if len(left) > indent - 4:
+            lines.append(Content(f"  {left}"))
+        else:
+            lines.append(Content.assemble(f"  {left:<{indent - 2}}", (words.pop(0), "$muted")))
+        lines += [Content.styled(" " * indent + word, "$muted") for word in words]
+    return lines
