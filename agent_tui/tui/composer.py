@@ -151,7 +151,8 @@ class Composer(TextArea):
     def _offered(self, key: str) -> bool:
         """Note the key's time; True when a waiting dialog took it."""
         taken = self.offer_key(key)
-        if not taken:
+        # The second of two Ctrl+C looks whether anything was typed since the first.
+        if not taken and self.actions.get(key) != "interrupt":
             self.last_key_at = self.clock()
         return taken
 

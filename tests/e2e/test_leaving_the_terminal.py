@@ -100,7 +100,9 @@ def test_ctrl_c_twice_on_an_empty_draft(terminals: Ready) -> None:
     terminal.wait_for("again quits")
     terminal.wait_gone("again quits")
     assert terminal.status() == "ready", "one Ctrl+C does not quit"
-    terminal.send(CTRL_C + CTRL_C)
+    terminal.send(CTRL_C)
+    terminal.wait_for("again quits")
+    terminal.send(CTRL_C)
     assert_left(terminal, 0)
 
 

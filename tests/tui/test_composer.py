@@ -219,6 +219,7 @@ async def test_ctrl_c_clears_the_draft_into_history_and_two_on_an_empty_one_quit
         d.clock.pass_(0.1)
         await d.press("ctrl+c")
         assert d.app.return_code is None, "typing disarms"
+        d.clock.pass_(0.4)  # as fast as a hand is
         await d.press("ctrl+c")
         await d.until(lambda: d.app.return_code == 0)
 
