@@ -9,7 +9,9 @@ call, as the API takes it no more, and a note says what the calls after it had g
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
+from agent_tui.agent.memo import Memo
 from agent_tui.agent.messages import (
     AgentMessage,
     AssistantBlock,
@@ -84,6 +86,8 @@ class _Step:
     gap: list[UserMessage | ToolResultMessage] = field(
         default_factory=list[UserMessage | ToolResultMessage]
     )
+    plain: tuple[str, ...] | None = None
+    """Of a message that goes out as it is: the ids of its calls (see _plain_calls)."""
 
     @property
     def goes_on(self) -> bool:
@@ -100,6 +104,8 @@ class _Step:
     @property
     def server_ids(self) -> set[str]:
         """Ids of the server's calls that are made, continued or answered here."""
+        if self.plain is not None:
+            return set()
         ids = self.programs
         for block in self.content:
             if isinstance(block, OpaqueContent):
@@ -109,6 +115,8 @@ class _Step:
     @property
     def programs(self) -> set[str]:
         """Ids of the programs whose calls are in this message."""
+        if self.plain is not None:
+            return set()
         return {
             str((block.caller or {}).get("tool_id"))
             for block in self.content
@@ -170,6 +178,8 @@ class _Repair:
     def _add_step(self, step: _Step, cut_at: int | None, cut: _Cut) -> list[UserMessage]:
         """The message and the results of its calls. Gives the texts of its gap."""
         message = step.message
+        if step.plain is not None and not cut and self._ids.isdisjoint(step.plain):
+            return self._add_plain(step, step.plain, cut)
         content: list[AssistantBlock] = []
         kept: list[tuple[ToolCall, str]] = []
         lost: list[ToolCall] = []
@@ -203,6 +213,24 @@ class _Repair:
             )
             self._out.append(message if same else changed(message, content=content))
         return self._add_results(step, kept, lost, cut)
+
+    def _add_plain(self, step: _Step, ids: tuple[str, ...], cut: _Cut) -> list[UserMessage]:
+        """As _add_step, for a message that needs no change."""
+        if not self._out:
+            self._out.append(_synthetic_user(step.message, START_TEXT))
+        self._ids.update(ids)
+        self._out.append(step.message)
+        results, texts = step.gap[: len(ids)], step.gap[len(ids) :]
+        if (
+            [m.tool_call_id for m in results if isinstance(m, ToolResultMessage)] == list(ids)
+            and all(map(_is_sound, results))
+            and all(isinstance(m, UserMessage) for m in texts)
+        ):
+            self._out += results
+            return cast("list[UserMessage]", texts)
+        return self._add_results(
+            step, [(call, call.id) for call in step.message.tool_calls], [], cut
+        )
 
     def _add_results(
         self,
@@ -297,9 +325,51 @@ def _turns(
 
 def _sound_step(message: AssistantMessage, waiting: set[str]) -> tuple[_Step, set[str]]:
     """The message with what may be sent of it, and the server's calls that then wait."""
+    plain = _plain_calls(message)
+    if plain is not None:
+        return _Step(message, message.content, plain=plain), waiting
     still_waiting = set(waiting)
     content = [block for block in message.content if _may_be_sent(block, still_waiting)]
     return _Step(message, content), still_waiting
+
+
+def _find_plain_calls(message: AssistantMessage) -> tuple[str, ...] | None:
+    """The ids of the message's calls, if it goes out as it is wherever it stands: all of it
+    may be sent, nothing of it is a server's or a program's, and all is legal and clean."""
+    ids: list[str] = []
+    for block in message.content:
+        match block:
+            case TextContent():
+                plain = clean_text(block.text) is block.text
+            case ToolCall():
+                plain = (
+                    not block.programmatic
+                    and legal_id(block.id, set(ids)) == block.id
+                    and legal_name(block.name) == block.name
+                    and clean_json(block.arguments) is block.arguments
+                )
+                ids.append(block.id)
+            case ThinkingContent():
+                plain = True
+            case OpaqueContent():
+                return None
+        if not (plain and _may_be_sent(block, set())):
+            return None
+    return tuple(ids) if message.content else None
+
+
+_plain_calls = Memo(_find_plain_calls)
+
+
+def _find_sound(message: UserMessage | ToolResultMessage) -> bool:
+    """Whether a result of a call that no program made goes out as it is."""
+    return (
+        isinstance(message, ToolResultMessage)
+        and sound_result(message, message.tool_call_id, programmatic=False) is message
+    )
+
+
+_is_sound = Memo(_find_sound)
 
 
 def _may_be_sent(block: AssistantBlock, server_calls: set[str]) -> bool:
@@ -342,6 +412,8 @@ def _unresolved(turn: list[_Step]) -> set[str]:
 
 def _follow(step: _Step, waiting: set[str]) -> None:
     """Keep the ids of the server's calls that wait for their results."""
+    if step.plain is not None:
+        return
     for block in step.content:
         if isinstance(block, OpaqueContent):
             if block.raw.get("type") in _SERVER_CALLS:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from agent_tui.agent.loop import LLMContext, StreamOptions, ThinkingLevel
+from agent_tui.agent.memo import Memo
 from agent_tui.agent.messages import (
     AssistantMessage,
     ImageContent,
@@ -133,20 +134,23 @@ class _Conversation:
         return self._wire
 
     def _reply(self, message: AssistantMessage) -> None:
-        blocks = assistant_blocks(message)
+        blocks, program_calls = _reply_parts(message)
         if not blocks:
             return
         self._close_group()
-        self._program_calls |= {c.id for c in message.tool_calls if c.programmatic}
+        self._program_calls.update(program_calls)
         if self._wire and self._wire[-1]["role"] == "assistant":
             self._wire[-1]["content"] += blocks
         else:
-            self._wire.append({"role": "assistant", "content": blocks})
+            self._wire.append({"role": "assistant", "content": [*blocks]})
         if message.stop_reason in ("aborted", "error"):
             self._note = ABORTED if message.stop_reason == "aborted" else FAILED
 
     def _result(self, message: ToolResultMessage) -> None:
         programmatic = message.tool_call_id in self._program_calls
+        if (made := _result_of_text(message)) is not None:
+            self._results.append(made)
+            return
         self._results.append(
             result_block(
                 message.tool_call_id,
@@ -166,6 +170,27 @@ class _Conversation:
         if blocks:
             self._wire.append({"role": "user", "content": blocks})
         self._results, self._texts = [], []
+
+
+def _make_reply_parts(message: AssistantMessage) -> tuple[list[Block], list[str]]:
+    """The blocks of a reply, and the ids of those of its calls that a program made."""
+    return assistant_blocks(message), [c.id for c in message.tool_calls if c.programmatic]
+
+
+_reply_parts = Memo(_make_reply_parts)
+
+
+def _make_result_of_text(message: ToolResultMessage) -> Block | None:
+    """The block of a result without images, which is the same in every request."""
+    if any(isinstance(block, ImageContent) for block in message.content):
+        return None
+    return result_block(
+        message.tool_call_id, message.content, is_error=message.is_error, text_only=True,
+        images_left=ImageBudget([]),
+    )  # fmt: skip
+
+
+_result_of_text = Memo(_make_result_of_text)
 
 
 def _images(history: Sequence[Message]) -> Iterator[ImageContent]:

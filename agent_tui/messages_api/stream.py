@@ -11,6 +11,8 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
+from pydantic_core import to_json
+
 from agent_tui.messages_api.errors import InvalidResponseError, error_from_body
 from agent_tui.messages_api.sse import RawEvent, SSEReader, read_events
 
@@ -27,9 +29,12 @@ HEADERS = {"Accept": "text/event-stream", "Content-Type": "application/json"}
 
 def encode_body(request: dict[str, Any]) -> bytes:
     """A request as the bytes that go out: deterministic, UTF-8, streaming asked for."""
-    return json.dumps(
-        {**request, "stream": True}, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-    ).encode("utf-8", "replace")
+    whole = {**request, "stream": True}
+    try:
+        return to_json(whole, inf_nan_mode="null")
+    except ValueError:  # half a surrogate pair, or nested very deeply
+        text = json.dumps(whole, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace")
 
 
 async def raw_events(client: Any, body: bytes) -> AsyncGenerator[RawEvent, None]:
