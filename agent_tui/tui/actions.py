@@ -13,6 +13,7 @@ from agent_tui.tui.leaving import Leaving
 from agent_tui.tui.panels.side_panel import SidePanel
 from agent_tui.tui.queue_view import QueueView
 from agent_tui.tui.screens.help import HelpScreen
+from agent_tui.tui.suspending import stop_job
 from agent_tui.tui.transcript import Transcript
 
 
@@ -56,6 +57,11 @@ class ScreenActions(App[int], inherit_bindings=False):
             self.composer.focus()
         else:
             dialog.take_focus()
+
+    def action_suspend_process(self) -> None:
+        """Ctrl+Z; see suspending.py."""
+        self._suspend_signal()
+        stop_job(self._driver)
 
     def action_toggle_panel(self) -> None:
         if self.beside:
