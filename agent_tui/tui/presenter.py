@@ -283,6 +283,8 @@ class StatusState:
     context_tokens: int | None = None
     context_window: int | None = None
     rate: float | None = None
+    retrying: bool = False
+    """A failed request waits for its next try: nothing streams, whatever the run is at."""
     silent_s: int = 0
     """Seconds since the server was last heard; 0 while that is not long."""
     silence_limit_s: float | None = None
@@ -418,6 +420,7 @@ class Presenter:
                 self.retry = RetryState(
                     event.attempt, self._clock() + event.wait_s, one_line(event.reason, 300)
                 )
+                self.status.retrying, self.status.rate = True, None
             case _:
                 return False
         return True
@@ -429,7 +432,8 @@ class Presenter:
 
     def tick(self) -> None:
         """Once a second while `moving`."""
-        self.status.rate = self.rate.tokens_per_second() if self._streaming else None
+        streams = self._streaming and not self.status.retrying
+        self.status.rate = self.rate.tokens_per_second() if streams else None
         self.status.silent_s = self._silence()
 
     def _silence(self) -> int:
@@ -455,3 +459,4 @@ class Presenter:
     def _over_retry(self) -> None:
         if self.retry.attempt:
             self.retry = RetryState()
+            self.status.retrying = False

@@ -72,7 +72,7 @@ class StatusLine(Drawn):
         width = self.size.width
         narrow = width < 80
         between = f" {self.glyphs.info} "
-        status = self.state.status
+        status = "waiting" if self.state.retrying else self.state.status
         left = Content.assemble(
             " ", (status, _STYLES.get(status, "")), (self.silence(), "$waiting")
         )

@@ -5,12 +5,17 @@ import re
 import pytest
 
 from agent_tui.agent.events import (
+    AgentEndEvent,
+    MessageEndEvent,
+    MessageStartEvent,
     MessageUpdateEvent,
+    OpaqueEvent,
+    TextDeltaEvent,
     ToolCallEndEvent,
     ToolCallStartEvent,
     ToolExecutionStartEvent,
 )
-from agent_tui.agent.messages import ToolCall
+from agent_tui.agent.messages import AssistantMessage, OpaqueContent, ToolCall
 from agent_tui.conversation.events import (
     PermissionRequestEvent,
     PermissionResolvedEvent,
@@ -264,3 +269,41 @@ async def test_the_help_page_keeps_its_columns(drive: Drive, width: int):
         # Below a heading everything is indented: no row starts at the edge again.
         for line in lines[start + 1 : start + 8]:
             assert line[edge : edge + 2].strip() == "", line
+
+
+async def test_while_a_retry_waits_nothing_streams(drive: Drive):
+    async with drive(size=(120, 24)) as d:
+        d.conv.set_status("streaming")
+        for _ in range(20):
+            d.conv.emit(MessageUpdateEvent("m", TextDeltaEvent(0, "word " * 10)))
+            d.clock.pass_(0.2)
+        d.app.view.tick()
+        await d.shows("tok/s")
+        d.conv.emit(RetryEvent(1, 5.0, "the connection broke", strikes="m"))
+        d.app.view.tick()
+        await d.until(lambda: status(d).startswith(" waiting"), "the word")
+        assert "tok/s" not in status(d)
+        d.conv.emit(MessageUpdateEvent("m2", TextDeltaEvent(0, "again")))
+        d.app.view.tick()
+        await d.until(lambda: status(d).startswith(" streaming"), "it streams again")
+
+
+async def test_a_server_tool_without_a_result_ends_with_the_run(drive: Drive):
+    async with drive(size=(120, 24)) as d:
+        use = OpaqueContent(
+            raw={
+                "type": "server_tool_use",
+                "id": "s1",
+                "name": "web_search",
+                "input": {"query": "x"},
+            }
+        )
+        d.conv.emit(MessageStartEvent(AssistantMessage(id="m")))
+        d.conv.emit(MessageUpdateEvent("m", OpaqueEvent(0, "start", use)))
+        d.conv.emit(MessageUpdateEvent("m", OpaqueEvent(0, "end", use)))
+        message = AssistantMessage(id="m", content=[use], stop_reason="end_turn")
+        d.conv.emit(MessageEndEvent(message))
+        await d.shows("● web_search")
+        d.conv.emit(AgentEndEvent([message]))
+        await d.shows("⊘ web_search")
+        assert "● web_search" not in d.screen

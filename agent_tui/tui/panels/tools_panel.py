@@ -142,6 +142,6 @@ class ToolsPanel(ScrollView, can_focus=False):
             return word
         if row.state == "running" and row.started is not None:
             return elapsed(self._now - row.started)
-        if row.state == "stopped" and row.started is None:
+        if row.state == "stopped" and (row.started is None or not row.seconds):
             return "not run"
         return duration(row.seconds) if row.seconds is not None else ""

@@ -503,5 +503,9 @@ class Feed:
             if tool.state not in ("done", "failed", "stopped"):
                 tool.stop()
                 self._touch(tool)
+        for program in self._programs.values():
+            if not program.done and not program.stopped:
+                program.stop()
+                self._touch(program)
         self._tools.clear()
         self._live.clear()

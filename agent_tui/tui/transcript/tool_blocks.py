@@ -364,7 +364,7 @@ class OpaqueBlock(Block):
     def answer(self, raw: Mapping[str, Any]) -> None:
         """Its result block has come."""
         self.result = raw
-        self.done = True
+        self.done, self.stopped = True, False
 
     def stop(self) -> None:
         if not self.done:
@@ -400,7 +400,7 @@ class OpaqueBlock(Block):
             if self.result is not None:
                 text = tool_text.pretty(self.result)
                 body += plain_parts(SafeText(text), "output", prefix=DEEP, hard=True)
-        fold = bool(body) and not self.done
+        fold = bool(body) and not (self.done or self.stopped)
         self.parts = [RowPart(lambda look: [self._head(look, fold)]), *body]
 
     def _output(self) -> str:
