@@ -14,7 +14,11 @@ from agent_tui import __version__
 if TYPE_CHECKING:
     from agent_tui.front import Options
 
-_COMMANDS_HELP = "Run `agent-tui COMMAND --help` for the options of a command."
+_COMMANDS_HELP = (
+    "Without a command: agent-tui [OPTIONS] [TEXT] opens a conversation; -p TEXT answers on "
+    "stdout; -c and -r go on in a session; --demo, --base-url, --model and --allow are among the "
+    "options that `agent-tui chat --help` lists."
+)
 
 
 class _DefaultToChat(TyperGroup):
@@ -225,12 +229,13 @@ def offline_serve(
         Path | None, typer.Option("--log", help="Write a line for each request to this file.")
     ] = None,
 ) -> None:
-    from agent_tui.offline.server import serve
+    from agent_tui.offline.scenarios import ScenarioError
+    from agent_tui.offline.server import OfflineServerError, serve
 
     try:
         serve(port, speed, str(scenario) if scenario else None, str(log) if log else None)
-    except OSError as error:
-        _fail(f"the offline server could not start: {error}", 1)
+    except (OfflineServerError, ScenarioError, OSError) as error:
+        _fail(str(error))
 
 
 def main() -> None:

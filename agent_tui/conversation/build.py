@@ -7,7 +7,7 @@ from typing import Any
 
 from agent_tui import paths
 from agent_tui.conversation.conversation import Conversation
-from agent_tui.conversation.endpoint import Endpoint
+from agent_tui.conversation.endpoint import DEMO_MODEL, Endpoint
 from agent_tui.conversation.limits import Limits
 from agent_tui.conversation.model_choice import ModelChoice
 from agent_tui.conversation.retry import RetryPolicy
@@ -38,7 +38,7 @@ async def build_conversation(
     warming.add_done_callback(_log_failure)
     explicit = loaded.sources.get("model", "default") != "default"
     if session is not None:
-        settings = _as_before(loaded, session)
+        settings = _as_before(loaded, session, endpoint)
     reaping = asyncio.create_task(asyncio.to_thread(reap_leftovers), name="end what was left over")
     reaping.add_done_callback(_log_failure)
     models = ModelChoice(endpoint, settings.model, explicit=explicit)
@@ -65,10 +65,11 @@ async def build_conversation(
     )
 
 
-def _as_before(loaded: Loaded, session: Session) -> Settings:
+def _as_before(loaded: Loaded, session: Session, endpoint: Endpoint) -> Settings:
     """The model and thinking level last chosen in the session, unless a flag says otherwise."""
     changes: dict[str, object] = {}
-    if session.model is not None and loaded.sources.get("model") != "flag":
+    scripted = session.model == DEMO_MODEL and not endpoint.demo  # no other endpoint has it
+    if session.model is not None and not scripted and loaded.sources.get("model") != "flag":
         changes["model"] = session.model
     if session.thinking is not None and loaded.sources.get("thinking") != "flag":
         changes["thinking"] = session.thinking

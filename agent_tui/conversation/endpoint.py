@@ -22,6 +22,7 @@ from agent_tui.text import mask_secrets
 LOOPBACK_SERVERS = {11434: "Ollama", 1234: "LM Studio", 8080: "llama.cpp", 8000: "vLLM"}
 """Ports where people run a Messages API of their own (facts/offline)."""
 
+DEMO_MODEL = "demo"
 SERVICE_HOST = "api.anthropic.com"
 NO_ENDPOINT = (
     "No key and no server: set ANTHROPIC_API_KEY, or give --base-url URL, or use --demo "
@@ -224,4 +225,4 @@ def _start_demo(settings: Settings) -> Endpoint:
     server = OfflineServer(speed=settings.demo_speed, open_journal=False)
     url = server.start()
     api = ApiEndpoint(base_url=url, api_key="demo", label="demo: scripted replies, no model")
-    return Endpoint(api, demo=True, source="demo", models=["demo"], close=server.stop)
+    return Endpoint(api, demo=True, source="demo", models=[DEMO_MODEL], close=server.stop)

@@ -6,8 +6,10 @@ malformed address) is checked by the front door with the same functions.
 
 import asyncio
 import logging
+import tomllib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal, Protocol
 
 from agent_tui import logs, paths, trust
@@ -95,16 +97,28 @@ async def _pick_session(cwd: str, asker: Asker) -> str:
 
 async def _ask_trust(cwd: str, asker: Asker) -> bool:
     """True when the folder has become trusted just now."""
-    if not paths.project_config(cwd).is_file() or trust.decision(cwd) is not None:
+    path = paths.project_config(cwd)
+    if not path.is_file() or trust.decision(cwd) is not None:
         return False
     key = await asker.choose(
         "This folder brings its own settings",
-        f"{paths.project_config(cwd)} can set the model, the system prompt and more. "
-        "Use it only if you trust who wrote it.",
-        [Option("trust", "trust this folder"), Option("ignore", "ignore its settings")],
+        f"{path} {_what_it_sets(path)} Use it only if you trust who wrote it. "
+        f"The answer is kept in {paths.trust_file()}.",
+        # The safe answer stands first: it is what a hasty Enter chooses.
+        [Option("ignore", "ignore its settings"), Option("trust", "trust this folder")],
     )
     trust.set_trusted(cwd, key == "trust")
     return key == "trust"
+
+
+def _what_it_sets(path: Path) -> str:
+    """What a project's file would change, so that trust is given to something seen."""
+    try:
+        values = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return "cannot be read as it is."
+    sets = [f"{k} = {v!r}" if k == "base_url" else k for k, v in values.items()]
+    return f"sets: {', '.join(sets)}." if sets else "sets nothing."
 
 
 async def choose_endpoint(loaded: Loaded, asker: Asker, *, demo: bool) -> Endpoint:

@@ -3,6 +3,7 @@
 import asyncio
 import importlib
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent_tui.settings import Loaded
@@ -37,12 +38,15 @@ class Starter:
         """Raises ValueError (one line) when a setting or a key is unusable."""
         opening = await asyncio.to_thread(importlib.import_module, "agent_tui.conversation.opening")
         demo, self._demo = self._demo, False
+        wish = self._wish
+        if wish is not None:  # a later one (after /login) is new: the first opened what was wished
+            self._wish = replace(wish, continue_newest=False, resume=False, resume_id="")
         return await opening.open_conversation(
             self._loaded,
             self._cwd,
             asker,
             demo=demo,
             allow=self._allow,
-            wish=self._wish,
+            wish=wish,
             reload=self._reload,
         )
