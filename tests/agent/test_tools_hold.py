@@ -123,3 +123,33 @@ def test_a_tool_that_had_finished_keeps_its_result_though_its_after_hook_is_deaf
     clock_loop.run(main())
     assert ended == [3], "2 s after the stop"
     assert results(agent) == {"a": ("r", False)}
+
+
+def test_send_now_while_the_answer_streams_skips_its_calls() -> None:
+    agent = agent_with(Model(answer("I will", call("a"), call("b")), answer("ok")), tool())
+    sent: list[bool] = []
+
+    def send(event: AgentEvent) -> None:
+        if event.type == "message_update" and not sent:
+            agent.steer("rather not")
+            sent.append(agent.send_now())
+
+    agent.subscribe(send)
+    run(agent)
+    assert sent == [True]
+    assert [is_error for _, is_error in results(agent).values()] == [True, True]
+    assert [m.text for m in agent.state.messages[-2:]] == ["rather not", "ok"]  # type: ignore[union-attr]
+
+
+def test_send_now_lets_running_calls_finish() -> None:
+    async def work(ctx: Any) -> str:
+        if ctx.call_id == "a":
+            agent.steer("rather not")
+            assert agent.send_now()
+            assert not ctx.cancelled.is_set()
+        await asyncio.sleep(1)
+        return f"result of {ctx.call_id}"
+
+    agent = agent_with(Model(answer(call("a"), call("b")), answer("ok")), tool(work=work))
+    run(agent)
+    assert results(agent) == {"a": ("result of a", False), "b": ("result of b", False)}
