@@ -5,7 +5,7 @@
 BIN := .venv/bin
 ARGS ?=
 
-.PHONY: help run test lint types bench soak snapshots picture config constraints clean
+.PHONY: help run test lint types bench soak sabotage snapshots picture config constraints clean
 
 help:
 	@echo "make run        start agent-tui (ARGS=\"...\" are its arguments)"
@@ -14,6 +14,7 @@ help:
 	@echo "make types      pyright"
 	@echo "make bench      the benchmarks; fails when one misses its bound"
 	@echo "make soak       thousands of random commands and hundreds of kills (ARGS=\"--seed S\")"
+	@echo "make sabotage   break the product line by line; the tests must notice (ARGS=\"--only 'loop.*'\")"
 	@echo "make snapshots  take the pictures of the screen anew, to be looked at"
 	@echo "make picture    draw docs/screen.svg anew from the running app"
 	@echo "make config     write config.example.toml anew from the settings"
@@ -41,6 +42,9 @@ bench: .venv/.dev
 
 soak: .venv/.dev
 	PYTHONPATH=tests $(BIN)/python -m soak $(ARGS)
+
+sabotage: .venv/.dev
+	$(BIN)/python .ci/sabotage.py $(ARGS)
 
 snapshots: .venv/.dev
 	$(BIN)/python -m pytest tests/tui --snapshot-update $(ARGS)
