@@ -452,4 +452,5 @@ def flow(shown: str) -> str:
 def _left(lines: Sequence[str]) -> list[str]:
     """Each line up to the panel or the drawer, where it reaches so far down."""
     at = lines[0].find("│")
-    return [(line[:at] if 0 <= at == line.find("│", at) else line).rstrip() for line in lines]
+    cut = [at >= 0 and line[at : at + 1] in ("│", "┤") for line in lines]
+    return [(line[:at] if c else line).rstrip() for c, line in zip(cut, lines, strict=True)]

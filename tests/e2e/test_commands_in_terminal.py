@@ -123,7 +123,8 @@ def test_effort_changes_the_next_request(server: OfflineProcess, terminal: Termi
     terminal.wait_for("model-two max")
     terminal.say("more thought")
     (more,) = server.wait_requests(1, "more thought")
-    assert less.body["thinking"] != more.body["thinking"]
+    sent = [[r.body["thinking"], r.body.get("output_config")] for r in (less, more)]
+    assert sent[0] != sent[1], sent
 
 
 def test_system_shows_what_is_sent(server: OfflineProcess, terminal: Terminal) -> None:

@@ -275,7 +275,6 @@ def test_esc_ends_the_wait_for_a_retry(server: OfflineProcess, stoppable: Termin
     assert len([r for r in server.requests("stop me in a retry") if r.status == 529]) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="a long reason cuts the countdown off the retry line")
 def test_the_wait_for_a_retry_counts_down(stoppable: Terminal) -> None:
     terminal = stoppable
     clear(terminal)

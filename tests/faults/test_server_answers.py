@@ -75,7 +75,7 @@ FAULTS: dict[str, Fault] = {
         ["declined", "(weapons)", "It is about weapons."],
         1,
         "text",
-        ["declined"],
+        ["declined", "It is about weapons."],
         text=HALF,
         stop_reason="refusal",
         stop_details={"category": "weapons", "explanation": "It is about weapons."},
@@ -191,16 +191,6 @@ def test_on_the_screen(name: str, terminal: Terminal, server: OfflineProcess) ->
     terminal.wait_ready()
     terminal.say("/clear")
     terminal.wait_gone("It goes on.")
-
-
-@pytest.mark.xfail(strict=True, reason="the screen does not say why the model declined")
-def test_the_screen_says_why_the_model_declined(terminal: Terminal, server: OfflineProcess) -> None:
-    terminal.wait_ready()
-    before = len(server.requests())
-    terminal.say("try refusal now")
-    server.wait_requests(before + 1)
-    terminal.wait_ready()
-    terminal.wait_for("It is about weapons.", timeout=1)
 
 
 def test_no_server_on_the_screen(open_terminal: Open) -> None:  # noqa: F811
