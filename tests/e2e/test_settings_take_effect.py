@@ -96,6 +96,8 @@ def runs(
             allow=["shell"],
         )
     )
+    instead = folder("config") / "instead.toml"
+    instead.write_text(toml(base_url=keys.url, api_key="sk-ant-second"), encoding="utf-8")
     both_files = home(toml(base_url=server.url, model="model-of-the-file", max_tokens=11_111))
     in_env = environment(
         model="model-of-the-environment",
@@ -129,7 +131,7 @@ def runs(
         "one key": begin(
             "--base-url", keys.url, "-p", "hi", env=environment(api_key="sk-ant-first")
         ),
-        "other key": begin("-p", "hi", home=home(toml(base_url=keys.url, api_key="sk-ant-second"))),
+        "other key": begin("-p", "hi", "--config", str(instead), home=home("model = broken")),
         "token": begin("--base-url", keys.url, "-p", "hi", env=environment(auth_token="token-3")),
     }
 
