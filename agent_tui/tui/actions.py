@@ -5,11 +5,13 @@ from typing import Any
 
 from textual.app import App, SystemCommand
 from textual.screen import Screen
+from textual.theme import ThemeProvider
 
 from agent_tui.tui.composer import Composer
 from agent_tui.tui.dialog_area import DialogArea
 from agent_tui.tui.keys import KeyTable
 from agent_tui.tui.leaving import Leaving
+from agent_tui.tui.palette import CalmPalette
 from agent_tui.tui.panels.side_panel import SidePanel
 from agent_tui.tui.queue_view import QueueView
 from agent_tui.tui.screens.help import HelpScreen
@@ -93,6 +95,14 @@ class ScreenActions(App[int], inherit_bindings=False):
 
     def action_help(self) -> None:
         self.push_screen(HelpScreen(self.key_table, self.composer.commands()))
+
+    def action_command_palette(self) -> None:
+        if not isinstance(self.screen, CalmPalette):
+            self.push_screen(CalmPalette(placeholder="Search for a command"))
+
+    def search_themes(self) -> None:
+        """Textual's action_change_theme ends here."""
+        self.push_screen(CalmPalette(providers=[ThemeProvider], placeholder="Search for a theme"))
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """The palette (Ctrl+P)."""

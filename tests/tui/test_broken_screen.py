@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from textual import events
 
 from agent_tui.agent.events import (
     AgentEndEvent,
@@ -307,3 +308,24 @@ async def test_a_server_tool_without_a_result_ends_with_the_run(drive: Drive):
         d.conv.emit(AgentEndEvent([message]))
         await d.shows("⊘ web_search")
         assert "● web_search" not in d.screen
+
+
+@pytest.mark.parametrize("size", [(100, 24), (20, 6), (12, 3)])
+async def test_paging_in_the_palette_ends_nothing(drive: Drive, size: tuple[int, int]):
+    async with drive(size=size) as d:
+        for key in ("ctrl+p", "pagedown", "pageup"):
+            d._send(events.Key(key, None))
+        await d.settle()
+        await d.press("escape")
+        for _ in range(2):
+            await d.press("ctrl+p")
+            for key in ("pagedown", "pageup", "home", "end", "up", "down"):
+                await d.press(key)
+            await d.press("escape")
+        d.app.action_change_theme()
+        await d.settle()
+        for key in ("pagedown", "pageup", "z", "pagedown", "escape", "escape"):
+            await d.press(key)
+        await d.until(lambda: d.app.composer.has_focus)
+        await d.type("still here")
+        assert "still here" in d.draft
