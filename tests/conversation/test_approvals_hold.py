@@ -5,7 +5,7 @@ import asyncio
 from collections.abc import Awaitable
 from typing import TypeVar
 
-from test_approvals import Asked, context
+from .test_approvals import Asked, context
 
 T = TypeVar("T")
 
