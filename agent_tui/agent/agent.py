@@ -134,8 +134,8 @@ class Agent:
 
     async def continue_(self) -> None:
         """Run on from the transcript (last message user or toolResult, or an answer that the
-        API paused); after another assistant message it drains the queue as the prompt, else
-        raises ValueError."""
+        API paused or whose calls a crash left open); after another assistant message it drains
+        the queue as the prompt, else raises ValueError."""
         self.check_can_continue()
         if self._model_is_next():
             await self._run_to_end(None)
@@ -295,7 +295,9 @@ class Agent:
         """The transcript ends with something the model answers."""
         for message in reversed(self.context_messages()):
             if isinstance(message, AssistantMessage):
-                return message.stop_reason in PAUSES
+                # Calls of the last message have no results: the program was killed meanwhile.
+                broken_off = message.stop_reason not in ("error", "aborted") and message.tool_calls
+                return message.stop_reason in PAUSES or bool(broken_off)
             if convert_message(message) is not None:
                 return True
         return False

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent_tui.agent.messages import CustomMessage, UserMessage
+from agent_tui.agent.messages import AssistantMessage, CustomMessage, ToolCall, UserMessage
 from agent_tui.headless.rpc import MAX_LINE
 
 from .rpc_making import HANGS, Json, Rpc, calling, rpc
@@ -234,6 +234,23 @@ async def test_continue_goes_on_from_the_transcript(tmp_path: Path) -> None:
         await it.ok("steer", text="Again.")
         await it.ok("queue_resume")
         await it.idle()
+        assert it.conversation.messages[-1].text == "(unscripted)"  # type: ignore[union-attr]
+
+
+async def test_continue_goes_on_from_calls_that_a_crash_left_open(tmp_path: Path) -> None:
+    async with rpc(tmp_path) as it:
+        agent = it.conversation.agent
+        await agent.add_message(UserMessage(content="Go."))  # type: ignore[arg-type]
+        calls = [ToolCall(id="toolu_0", name="shell", arguments={"command": "echo never"})]
+        answer = AssistantMessage(content=calls, stop_reason="tool_use")  # type: ignore[arg-type]
+        await agent.add_message(answer)
+        await it.ok("continue")
+        await it.idle()
+        (entry,) = it.server.journal
+        assert entry["status"] == 200, entry["error"]
+        (result,) = entry["body"]["messages"][-1]["content"]
+        assert (result["type"], result["is_error"]) == ("tool_result", True)
+        assert it.all("tool_execution_start") == [], "it is not run again"
         assert it.conversation.messages[-1].text == "(unscripted)"  # type: ignore[union-attr]
 
 
