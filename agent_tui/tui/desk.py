@@ -110,6 +110,9 @@ class Desk:
             self._face.composer.give_back(text)
             self._face.notice("error", f"That could not be sent: {error}. It is not lost: Up.")
             return
+        if submitted.kind == "nothing" and not self.running and conversation.queue():
+            # What an earlier session left queued is not paused: Enter sends it all the same.
+            conversation.queue_resume()
         if submitted.command is not None:
             self._face.show_result(submitted.command, text)
 

@@ -91,7 +91,7 @@ class View:
             return "running"
         if not app.composer.is_empty:
             return "draft"
-        return "paused" if app.desk.paused and app.queue_view.entries else "idle"
+        return "paused" if app.queue_view.entries else "idle"
 
     def demo(self, words: str) -> None:
         self._header.warning = words

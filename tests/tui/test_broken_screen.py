@@ -16,7 +16,7 @@ from agent_tui.agent.events import (
     ToolCallStartEvent,
     ToolExecutionStartEvent,
 )
-from agent_tui.agent.messages import AssistantMessage, OpaqueContent, ToolCall
+from agent_tui.agent.messages import AssistantMessage, OpaqueContent, ToolCall, UserMessage
 from agent_tui.conversation.events import (
     PermissionRequestEvent,
     PermissionResolvedEvent,
@@ -329,3 +329,21 @@ async def test_paging_in_the_palette_ends_nothing(drive: Drive, size: tuple[int,
         await d.until(lambda: d.app.composer.has_focus)
         await d.type("still here")
         assert "still here" in d.draft
+
+
+async def test_enter_sends_what_an_earlier_session_left_queued(drive: Drive):
+    async with drive() as d:
+        d.conv.queue_item("follow_up", "from yesterday", "after the next prompt")
+        await d.shows("Enter resume")
+        await d.press("enter")
+        assert ("resume",) in d.conv.calls
+        d.conv.set_status("streaming")
+        d.conv.calls.clear()
+        await d.press("enter")
+        assert ("resume",) not in d.conv.calls
+
+
+async def test_a_stored_message_whose_delivery_is_not_known_claims_none(drive: Drive):
+    async with drive() as d:
+        d.app.transcript.load([UserMessage(content="hurry", queue_item_id="q")])
+        await d.shows("❯ hurry")

@@ -170,6 +170,9 @@ class Feed:
         self._deliveries.update(deliveries or {})
         running = set(self._tools)
         for message in messages:
+            # How it was delivered may not be known of a stored message: then nothing is claimed.
+            if (item := getattr(message, "queue_item_id", None)) is not None:
+                self._deliveries.setdefault(item, ("prompt", ""))
             if isinstance(message, AssistantMessage):
                 self._stored_answer(message)
             elif isinstance(message, ToolResultMessage):
