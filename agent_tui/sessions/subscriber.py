@@ -105,9 +105,16 @@ class SessionRecorder:
             session.record_queue("pause" if queue.paused else "resume")
 
     async def written(self) -> bool:
-        """Waits until everything recorded so far is on disk; False if it could not be written.
-        For a face that must not say "accepted" before."""
-        return await asyncio.to_thread(self._session.flush)
+        """Waits until everything recorded so far is on disk; False if it could not be written,
+        or not within the patience (then notify was called). For a face that must not say
+        "accepted" before."""
+        try:
+            done = await asyncio.to_thread(self._session.flush, self._patience)
+        except TimeoutError:
+            self._say_slow()
+            done = False
+        self._say_warnings()
+        return done
 
     def _is_edited(self, item: QueueItem) -> bool:
         message, text = self._seen.get(item.id, (None, ""))
@@ -129,11 +136,17 @@ class SessionRecorder:
         try:
             await asyncio.wait_for(asyncio.wrap_future(ticket), self._patience)
         except TimeoutError:
-            log.warning("the disk did not confirm a record in %s s", self._patience)
-            self._say(
-                f"The disk has not answered for {self._patience:.0f} s; the conversation goes "
-                "on, and its record follows when the disk does."
-            )
+            self._say_slow()
+        self._say_warnings()
+
+    def _say_slow(self) -> None:
+        log.warning("the disk did not confirm a record in %s s", self._patience)
+        self._say(
+            f"The disk has not answered for {self._patience:.0f} s; the conversation goes "
+            "on, and its record follows when the disk does."
+        )
+
+    def _say_warnings(self) -> None:
         for warning in self._session.warnings():
             self._say(warning)
 

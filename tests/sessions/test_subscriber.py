@@ -91,6 +91,23 @@ async def test_a_full_disk_stops_no_run_and_is_told_once(file: Path) -> None:
     assert not session.close()
 
 
+async def test_a_queue_that_cannot_be_written_is_told_when_somebody_asks(file: Path) -> None:
+    def full(_fd: int, _data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    told: list[str] = []
+    writer = SessionWriter(file, write=full)
+    session = Session(Header(id="a", cwd="/"), path=file, writer=writer, new=True)
+    recorder = SessionRecorder(session, notify=told.append)
+    queue = MessageQueue()
+    recorder.attach_queue(queue)
+    queue.add("steer", user("s"))
+    assert await recorder.written() is False
+    assert len(told) == 1
+    assert "No space left" in told[0]
+    session.close()
+
+
 async def test_a_disk_that_hangs_holds_a_run_only_for_its_patience(file: Path) -> None:
     let_go = threading.Event()
     told: list[str] = []
@@ -100,8 +117,10 @@ async def test_a_disk_that_hangs_holds_a_run_only_for_its_patience(file: Path) -
     message = user("q")
     await recorder.on_event(MessageEndEvent(message))
     assert "has not answered" in told[0]
+    assert await recorder.written() is False, "who asks whether all is on disk waits no longer"
+    assert len(told) == 2
     let_go.set()
-    assert await recorder.written()
+    assert await SessionRecorder(session).written()
     assert crashed(file, session).messages() == [message]
     session.close()
 
