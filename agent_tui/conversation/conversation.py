@@ -154,6 +154,7 @@ class Conversation:
         if not isinstance(event, MessageUpdateEvent):
             self._note(event)
         await self._hub.send(event)
+        self._model_call.watch.on_event(event)
 
     def _note(self, event: AgentEvent) -> None:
         """What this object keeps of the run."""

@@ -10,6 +10,7 @@ from agent_tui.agent.events import StreamEvent
 from agent_tui.agent.loop import LLMContext, StreamFunction, StreamOptions
 from agent_tui.agent.messages import Container
 from agent_tui.agent.tools import AgentTool
+from agent_tui.conversation.container_watch import ContainerWatch
 from agent_tui.conversation.events import ContainerChangedEvent, NoticeEvent, RetryEvent
 from agent_tui.conversation.mending import Mend, Mending
 from agent_tui.conversation.retry import RetryPolicy, with_retries
@@ -25,6 +26,7 @@ class ModelCall:
 
     def __init__(self, stream_function: StreamFunction, policy: RetryPolicy, emit: Emit) -> None:
         self._emit = emit
+        self.watch = ContainerWatch(emit)
         self._unusable: set[str] = set()
         self.link: SessionLink | None = None
         self.container: Container | None = None
@@ -50,6 +52,7 @@ class ModelCall:
     def enter(self, session: Session) -> None:
         """Go on with what this session knows: its container, what its requests leave out."""
         self.container = session.container
+        self.watch.enter(session.container)
         self.mending.load(session.mends)
 
     def saw_container(self, container: Container) -> None:
@@ -67,11 +70,10 @@ class ModelCall:
         return usable
 
     def _container_lost(self) -> None:
-        lost, self.container = self.container, None
+        self.container = None
         if self.link is not None:
             self.link.container(None)
-        if lost is not None:
-            self._emit(ContainerChangedEvent(lost.id, "expired", lost.expires_at))
+        self.watch.lost()
 
     def _keep(self, mend: Mend) -> None:
         if self.link is not None:
