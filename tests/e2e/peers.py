@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from pathlib import Path
@@ -53,7 +54,10 @@ def llmock(config: pytest.Config) -> Path:
 
 
 def _cached(config: pytest.Config, name: str, command: Any) -> Path:
-    folder = config.cache.mkdir("peers") / name
+    cache = getattr(config, "cache", None)
+    peers = cache.mkdir("peers") if cache else Path(tempfile.gettempdir()) / "agent-tui-peers"
+    peers.mkdir(exist_ok=True)
+    folder = peers / name
     if folder.exists():
         return folder
     fresh = folder.with_name(f"{name}.{os.getpid()}")

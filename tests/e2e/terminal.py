@@ -88,8 +88,8 @@ class Terminal:
     """A program in a pty of cols x rows. Close it, or use it as a context manager.
 
     home: a folder that gets the program's HOME and AGENT_TUI_HOME; cwd: where it starts.
-    env: more variables, or the whole environment with bare=True. argv: the arguments of
-    agent-tui; program: another program instead (a shell).
+    env: variables beside those of environment(). argv: the arguments of agent-tui; program:
+    another program instead (a shell).
     """
 
     def __init__(
@@ -159,6 +159,12 @@ class Terminal:
         time.sleep(GRACE_S + 0.3)
         self.send(key)
         self.wait_gone(question)
+
+    def choose(self, question: str, label: str) -> None:
+        """Answer a question by the number of the option whose label holds this."""
+        shown = self.wait_for(all_words([question, label]), timeout=20)
+        line = next(line for line in shown.split("\n") if re.search(rf"\d  .*{label}", line))
+        self.answer(question, line.replace("❯", " ").split()[0])
 
     def write(self, text: str) -> None:
         """Type into the composer and wait until it stands there."""

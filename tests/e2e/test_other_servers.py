@@ -314,7 +314,11 @@ def test_llmock_finds_nothing_wrong_with_this_client(
     for run in llmock_runs.values():
         run.result()
     verdict = llmock.get("/_llmock/verdict")
-    assert [f for f in verdict["findings"] if f["severity"] != "info"] == [], verdict
+    # A short garbled stream is sent whole before this client can leave it; that it was tried
+    # again is asserted above.
+    codes = {finding["code"] for finding in verdict["findings"]} - {"malformed_chunk_ignored"}
+    assert codes == set(), verdict
+    assert verdict["faults_injected"] >= 14, "the server did break things"
 
 
 def test_llmock_on_the_screen(llmock: Peer, open_terminal: Open) -> None:

@@ -138,7 +138,6 @@ def test_always_asks_no_more_for_the_same(server: OfflineProcess, terminal: Term
     assert "same" in result_text(result) and not result.get("is_error")
 
 
-@pytest.mark.xfail(strict=True, reason="a question's key line is that of the state before")
 def test_a_question_names_the_keys_that_act_now(terminal: Terminal) -> None:
     terminal.say("name the keys")
     terminal.wait_for("wants to run")

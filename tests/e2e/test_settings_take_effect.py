@@ -357,9 +357,9 @@ def test_a_projects_file_counts_once_the_folder_is_trusted(
     assert "You are agent-tui" in only(server, "before trust").body["system"][0]["text"]
 
     terminal = open_terminal(*at, "in the terminal", home=home)
-    terminal.wait_for("1 trust this folder", timeout=20)
+    terminal.wait_for("This folder brings its own settings", timeout=20)
     assert not server.requests("in the terminal"), "nothing is sent before the answer"
-    terminal.answer("This folder brings its own settings", "1")
+    terminal.choose("This folder brings its own settings", "trust this folder")
     asked = server.wait_requests(1, "in the terminal")[0]
     assert asked.body["system"][0]["text"] == "You are the project's."
     terminal.wait_for("api_key is not read from a project's file")

@@ -261,7 +261,6 @@ AS_A_USER = (
 
 def test_a_folder_that_cannot_be_read(closed: Callable[[str], Path], tmp_path: Path) -> None:
     cwd = closed("closed")
-    # The shell is there first, as a user's is; it may not have been able to enter today.
     run = run_command("-p", "hi", "--demo", home=tmp_path, cwd=cwd, program=AS_A_USER)
     assert run.returncode == 2
     assert_one_line(run.stderr, "cannot be read")
