@@ -14,9 +14,17 @@ from agent_tui.agent.events import (
     TextDeltaEvent,
     ToolCallEndEvent,
     ToolCallStartEvent,
+    ToolExecutionEndEvent,
     ToolExecutionStartEvent,
 )
-from agent_tui.agent.messages import AssistantMessage, OpaqueContent, ToolCall, UserMessage
+from agent_tui.agent.messages import (
+    AssistantMessage,
+    OpaqueContent,
+    TextContent,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+)
 from agent_tui.conversation.events import (
     PermissionRequestEvent,
     PermissionResolvedEvent,
@@ -347,3 +355,17 @@ async def test_a_stored_message_whose_delivery_is_not_known_claims_none(drive: D
     async with drive() as d:
         d.app.transcript.load([UserMessage(content="hurry", queue_item_id="q")])
         await d.shows("❯ hurry")
+
+
+async def test_an_error_of_a_tool_breaks_between_words(drive: Drive):
+    async with drive(size=(60, 20)) as d:
+        d.conv.emit(ToolExecutionStartEvent("a", "read", {"path": "x"}))
+        words = " ".join(f"wordnumber{at}" for at in range(20))
+        result = ToolResultMessage(
+            tool_call_id="a", content=[TextContent(text=words)], is_error=True
+        )
+        d.conv.emit(ToolExecutionEndEvent("a", "read", result, True, 12))
+        await d.press("ctrl+o")
+        await d.shows("wordnumber19")
+        for line in d.screen.splitlines()[3:12]:
+            assert all(word in words.split() for word in line.split() if word.startswith("word"))

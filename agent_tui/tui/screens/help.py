@@ -1,9 +1,10 @@
 """The help page: every key, from the one table, and every command."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -23,8 +24,20 @@ _PLACES: tuple[tuple[Where, str], ...] = (
 
 KEYS_WIDE = 20
 """Cells of the left column."""
-SCROLL_BAR = 2
-"""Cells left for it, shown or not: the text must not change when it comes."""
+
+
+class _Page(SafeStatic):
+    """Text that is made anew for each width it gets."""
+
+    def __init__(self, text: Callable[[int], Content]) -> None:
+        super().__init__(text(80))
+        self._of_width = text
+        self._width = 0
+
+    def on_resize(self, event: events.Resize) -> None:
+        if event.size.width != self._width:
+            self._width = event.size.width
+            self.update(self._of_width(self._width))
 
 
 class HelpScreen(ModalScreen[None]):
@@ -39,19 +52,10 @@ class HelpScreen(ModalScreen[None]):
     def __init__(self, keys: KeyTable, commands: Sequence[tuple[str, str, str]]) -> None:
         super().__init__()
         self._keys, self._commands = keys, commands
-        self._box = VerticalScroll(classes="modal-box", id="help-box")
-        self._text = SafeStatic()
 
     def compose(self) -> ComposeResult:
-        with self._box:
-            yield self._text
-
-    def on_resize(self) -> None:
-        # The box is laid out after the screen: its own width is known then.
-        self.call_after_refresh(self._fill)
-
-    def _fill(self) -> None:
-        self._text.update(self.text(self._box.content_size.width - SCROLL_BAR))
+        with VerticalScroll(classes="modal-box", id="help-box"):
+            yield _Page(self.text)
 
     def text(self, width: int) -> Content:
         parts: list[Content] = []

@@ -281,9 +281,11 @@ def ansi_style(values: AnsiStyle, base: str) -> str:
     return " ".join(names)
 
 
-def output_parts(text: str, style: str = "output", prefix: Prefix = DEEP) -> list[Part]:
-    """The whole of a tool's output as parts."""
-    return lines_to_parts(ansi_lines(text.rstrip("\n"), style), prefix=prefix, hard=True)
+def output_parts(
+    text: str, style: str = "output", prefix: Prefix = DEEP, *, hard: bool = True
+) -> list[Part]:
+    """The whole of a tool's output as parts. hard: spaces in it mean something."""
+    return lines_to_parts(ansi_lines(text.rstrip("\n"), style), prefix=prefix, hard=hard)
 
 
 class BashBlock(Block):

@@ -230,8 +230,10 @@ class ToolBlock(Block):
             details = result.details if isinstance(result.details, Mapping) else {}
             styled = details.get("styled")
             text = styled if isinstance(styled, str) and styled.strip() else result.text
-            style = "failed" if result.is_error and self._tool != "shell" else "output"
-            parts += output_parts(text, style)
+            # An error is a sentence of ours; output may be a table.
+            sentence = result.is_error and self._tool != "shell"
+            style = "failed" if sentence else "output"
+            parts += output_parts(text, style, hard=not sentence)
         for block in result.content:
             if block.type == "image":
                 size = count(len(block.data) * 3 // 4)
