@@ -48,7 +48,8 @@ def user(text: str) -> UserMessage:
 
 
 class Driven:
-    """An agent with scripted turns and the driver around it. sleep: what a wait does."""
+    """An agent with scripted turns and the driver around it. on_wait: called when a wait begins,
+    which then never ends by itself."""
 
     def __init__(self, *turns: Turn, limits: Limits | None = None, **policy: Any) -> None:
         self.turns = list(turns)
@@ -56,7 +57,7 @@ class Driven:
         self.events: list[NoticeEvent | RetryEvent] = []
         self.waits: list[float] = []
         self.idle: list[bool] = []
-        self.on_wait: Callable[[], None] = lambda: None
+        self.on_wait: Callable[[], None] | None = None
         self.on_text: Callable[[], None] | None = None
         self.agent = Agent(AgentLoopConfig("m", self._stream))
         self.agent.subscribe(self._heard)
@@ -77,8 +78,9 @@ class Driven:
 
     async def _sleep(self, seconds: float) -> None:
         self.waits.append(seconds)
-        self.on_wait()
-        await asyncio.sleep(0)
+        if self.on_wait is not None:
+            self.on_wait()
+            await asyncio.Event().wait()
 
     async def _stream(
         self, model: str, context: LLMContext, options: StreamOptions
@@ -100,7 +102,7 @@ class Driven:
 
     async def run(self, prompt: str = "go") -> None:
         self.driver.start([user(prompt)])
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(5):
             await self.driver.wait()
 
     @property
@@ -181,7 +183,8 @@ async def test_what_was_queued_in_the_last_instant_starts_the_next_run() -> None
 
 
 async def test_a_message_sent_while_a_stopped_run_settles_begins_the_next_run() -> None:
-    driven = Driven("never whole", "the next answer")
+    """And that one is no stopped one: it may be tried again."""
+    driven = Driven("never whole", ("half", overloaded()), "the next answer")
 
     def stop() -> None:
         driven.driver.abort()
@@ -208,6 +211,15 @@ async def test_after_a_stop_nothing_queued_starts_or_is_paused() -> None:
 # --- what waits -------------------------------------------------------------------------------
 
 
+async def test_after_a_stop_at_the_end_of_an_answer_nothing_queued_starts() -> None:
+    driven = Driven("whole", "never asked for")
+    driven.agent.follow_up("later")
+    driven.agent.subscribe(lambda e: driven.driver.abort() if e.type == "turn_end" else None)
+    await driven.run()
+    assert driven.said == ["go", "whole"]
+    assert [i.text for i in driven.agent.queue.items()] == ["later"]
+
+
 async def test_after_a_failure_what_is_queued_waits_visibly() -> None:
     driven = Driven(refused(), "never asked for")
     driven.agent.follow_up("later")
@@ -220,11 +232,20 @@ async def test_after_a_failure_what_is_queued_waits_visibly() -> None:
     assert "paused" in notice.text and "Enter" in notice.text
 
 
-async def test_a_locked_item_starts_nothing() -> None:
+async def test_a_locked_item_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     driven = Driven("one", "never asked for")
     item = driven.agent.follow_up("being edited")
     driven.agent.queue.lock(item.id)
+    started: list[str] = []
+
+    async def run_queued() -> bool:
+        started.append("run")
+        driven.agent.queue.withdraw(item.id)  # else it would be started for ever
+        return False
+
+    monkeypatch.setattr(driven.agent, "run_queued", run_queued)
     await driven.run()
+    assert started == []
     assert len(driven.sent) == 1
 
 
@@ -252,7 +273,7 @@ async def test_a_run_that_ends_by_an_error_of_ours_is_told_and_leaves_it_idle(
 ) -> None:
     driven = Driven("one")
     driven.driver._begin(_broken)  # pyright: ignore[reportPrivateUsage]
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(5):
         await driven.driver.wait()
     (notice,) = driven.events
     assert isinstance(notice, NoticeEvent) and notice.level == "error"
