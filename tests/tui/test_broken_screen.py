@@ -353,7 +353,7 @@ async def test_enter_sends_what_an_earlier_session_left_queued(drive: Drive):
 
 async def test_a_stored_message_whose_delivery_is_not_known_claims_none(drive: Drive):
     async with drive() as d:
-        d.app.transcript.load([UserMessage(content="hurry", queue_item_id="q")])
+        d.app.transcript.load([UserMessage(content=[TextContent(text="hurry")], queue_item_id="q")])
         await d.shows("❯ hurry")
 
 
