@@ -6,6 +6,7 @@ import random
 import signal
 import uuid
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,11 @@ from .model import Model
 from .program import Launcher, Program
 from .witness import Json, Request, check_grows, requests
 
-SILENCE_S = 1.2
-"""A run from which nothing has come for so long hangs (the scenario has turns that do)."""
+SILENCE_S = 3.0
+"""A run from which nothing has come for so long hangs (the scenario has turns that do): the
+waits between tries are shorter."""
+
+REST_S = 120.0
 
 END_S = 3.0
 """So long the end may take at most (DESIGN), on a machine that has nothing else to do."""
@@ -50,7 +54,6 @@ class Soak:
         """The last things that happened, for whoever looks into a failure."""
         self._actions = actions
         self._launcher = launcher
-        self._folder = folder
         self._work = folder / "work"
         self._home = folder / "home"
         self._mark = uuid.uuid4().hex
@@ -90,22 +93,26 @@ class Soak:
 
     # --- the program -----------------------------------------------------------------------
 
-    async def _start(self, *args: str) -> None:
-        self._program = await self._launcher.start(
+    async def _start(self) -> None:
+        """In a new session."""
+        self._program = await self._launch(self._hear)
+        session_id = (await self._call("state"))["data"]["session_id"]
+        self.model.begin(session_id)
+        self._sessions.append(session_id)
+
+    async def _launch(self, on_line: Callable[[Json], None], *args: str) -> Program:
+        self._heard_at = asyncio.get_running_loop().time()
+        return await self._launcher.start(
             ["--base-url", self._url, *args],
             cwd=self._work,
             home=self._home,
             env={"SOAK_MARK": self._mark},
-            on_line=self._hear,
+            on_line=on_line,
         )
-        self._heard_at = asyncio.get_running_loop().time()
-        state = await self._call("state")
-        if not args:
-            self.model.begin(state["data"]["session_id"])
-            self._sessions.append(state["data"]["session_id"])
 
     def _hear(self, line: Json) -> None:
-        self._heard_at = asyncio.get_running_loop().time()
+        if line["type"] not in ("response", "queue_changed", "setting_changed"):
+            self._heard_at = asyncio.get_running_loop().time()
         if line["type"] not in ("message_update", "tool_execution_update"):
             self._note(f"< {str(line)[:400]}")
         try:
@@ -136,19 +143,21 @@ class Soak:
 
     async def _rest(self) -> None:
         """Until the run is over; one that hangs is aborted, what it asks is answered."""
-        while self.model.status != "ready":
-            await self._unblock()
-            await asyncio.sleep(0.02)
-            self._look()
+        async with asyncio.timeout(REST_S):
+            while self.model.status != "ready":
+                if self.model.requests:
+                    request_id = self.rng.choice(self.model.requests)["request_id"]
+                    await self._call("answer", request_id=request_id, decision="allow")
+                await self._end_what_hangs()
+                await asyncio.sleep(0.02)
+                self._look()
 
-    async def _unblock(self) -> None:
+    async def _end_what_hangs(self) -> None:
         silence = asyncio.get_running_loop().time() - self._heard_at
-        if self.model.requests:
-            request = self.rng.choice(self.model.requests)
-            await self._call("answer", request_id=request["request_id"], decision="allow")
-        elif silence > SILENCE_S:
+        if self.model.status != "ready" and silence > SILENCE_S and not self.model.requests:
             self._count("abort")
             await self._call("abort")
+            self._heard_at = asyncio.get_running_loop().time()
 
     # --- actions ---------------------------------------------------------------------------
 
@@ -159,12 +168,12 @@ class Soak:
         """One action; often the next one does not wait for its answer."""
         if self._program.ended.is_set():
             raise AssertionError(f"the program ended by itself: {self._stderr()}")
-        await self._unblock()
+        await self._end_what_hangs()
         weights = dict(ACTIONS)
         if self.model.status == "ready":
             weights |= AT_REST
         if self.model.requests:
-            weights["answer"] *= 5
+            weights["answer"] *= 3
         action = self.rng.choices(list(weights), list(weights.values()))[0]
         self._count(action)
         special = {"switch": self._switch, "kill": self._kill, "terminate": self._terminate,
@@ -287,29 +296,23 @@ class Soak:
         assert took < END_S * share, f"it took {took:.1f} s to end"
 
     async def _go_on(self) -> None:
+        """Begin again where it ended."""
         self._look()
-        wanted = self.model.session.id
-        begun = bool(self.model.session.said or self.model.session.items())
-        if not begun:
+        wanted = self.model.session
+        if not (wanted.said or wanted.items()):
             self.model.restarted([], {"items": [], "paused": False})
             await self._start()
             return
-        program_lines = self._program.lines
-        del program_lines[:]
-        self._program = await self._launcher.start(
-            ["--base-url", self._url, "-c"], cwd=self._work, home=self._home,
-            env={"SOAK_MARK": self._mark}, on_line=self._hear_later,
-        )  # fmt: skip
-        self._later: list[Json] = []
+        self._program = await self._launch(self._hear_later, "-c")
         messages = await self._program.ok("messages")
         queue = await self._program.ok("queue")
         state = await self._program.ok("state")
-        assert state["session_id"] == wanted, "-c goes on in another session"
+        assert state["session_id"] == wanted.id, "-c goes on in another session"
         self.model.restarted(messages, queue)
         self._program.on_line = self._hear
-        self._heard_at = asyncio.get_running_loop().time()
 
     def _hear_later(self, line: Json) -> None:
+        """What the model is only told of as a whole, by restarted()."""
         self._note(f"< (at the start) {str(line)[:300]}")
 
     # --- the end -----------------------------------------------------------------------------
@@ -323,14 +326,11 @@ class Soak:
             # The answer comes before the run that it begins has told its status.
             await asyncio.sleep(0.05)
         assert not self.model.session.items(), "the queue does not get empty"
-        while True:  # until one is answered: the scenario may still refuse some
-            answer = await self._call("prompt", text=self._text("prompt"))
-            assert answer["ok"], answer
-            await self._rest()
-            sent = requests(self._server.journal)[-1]
-            if sent.said() == self.model.session.said:
-                return
-            self._names += 1
+        answer = await self._call("prompt", text=self._text("prompt"))
+        assert answer["ok"], answer
+        await self._rest()
+        said = requests(self._server.journal)[-1].said()
+        assert said == self.model.session.said, f"sent were {said}, not {self.model.session.said}"
 
     def _check_requests(self) -> None:
         """Of all requests so far: none refused but by the script; each session's history only

@@ -94,7 +94,6 @@ class KilledConversation:
         self._home = folder / "home"
         self._note = folder / "killed.json"
         self._url = ""
-        self._server: OfflineServer | None = None
         for path in (self._work, self._home):
             path.mkdir()
         (self._work / "notes.txt").write_text("did-read\n", encoding="utf-8")
@@ -211,18 +210,18 @@ class KilledConversation:
 
     async def _finish(self) -> None:
         """The last life: everything goes out, and it ends as it should."""
-        program = await self._start(again=True)
+        program = await self._start(again=self._begun())
         await self._check_queue(await program.ok("state"))
-        while True:
-            queue = (await program.ok("queue"))["items"]
-            if not queue:
+        for _ in range(1000):
+            if not (await program.ok("queue"))["items"]:
                 break
             await program.ok("queue_resume")
             await program.until(lambda: self._status(program) == "ready")
+        else:
+            raise AssertionError("the queue does not get empty")
         self.ledger.sent.append("prompt-last")
         await program.ok("prompt", text="The end <prompt-999999>.")
         await program.until(lambda: program.lines[-1] == {"type": "status", "status": "ready"})
-        self.messages = await program.ok("messages")
         program.close_stdin()
         assert await program.wait() == 0, self._stderr()
 
