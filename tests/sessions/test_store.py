@@ -24,12 +24,12 @@ def reopened(session: Session) -> Session:
 
 
 def test_all_kinds_of_messages_come_back_equal_and_in_order(tmp_path: Path) -> None:
-    session = Session.create("/projects/project", tmp_path)
+    session = Session.create("/src/p", tmp_path)
     for message in every_kind():
         assert session.append_message(message).result(10)
     ids = [m.id for m in session.messages()]
     again = reopened(session)
-    assert (again.id, again.cwd, again.created) == (session.id, "/projects/project", session.created)
+    assert (again.id, again.cwd, again.created) == (session.id, "/src/p", session.created)
     assert [m.id for m in again.messages()] == ids
     kept = session.messages()
     assert again.messages() == kept
@@ -42,7 +42,7 @@ def test_files_and_folders_are_private(tmp_path: Path) -> None:
     """E10."""
     old = os.umask(0o022)
     try:
-        session = Session.create("/projects/project", tmp_path / "a" / "home")
+        session = Session.create("/src/p", tmp_path / "a" / "home")
         session.append_message(user("x")).result(10)
         assert session.path is not None
         for path in [session.path, *session.path.parent.glob("*.lock")]:
@@ -57,7 +57,7 @@ def test_files_and_folders_are_private(tmp_path: Path) -> None:
 
 
 def test_looking_around_leaves_no_file(tmp_path: Path) -> None:
-    session = Session.create("/projects/project", tmp_path)
+    session = Session.create("/src/p", tmp_path)
     session.record_model("m")
     session.record_thinking("high")
     session.record_draft("")
