@@ -102,6 +102,9 @@ async def _check_type(response: Any) -> None:
     if kind == "application/json" and b'"error"' in body:
         raise error_from_body(body[:MAX_ERROR_BYTES], status=None)
     what = "a web page" if kind == "text/html" else "one JSON object"
+    # It would answer so again: the address is wrong, not the moment.
     raise InvalidResponseError(
-        f"The server answered with {what} instead of a stream of events.", retryable=False
+        f"The server answered with {what} instead of a stream of events.",
+        kind="endpoint",
+        advice="Check that base_url is a Messages API.",
     )

@@ -168,7 +168,6 @@ def test_aimock_faults(
         assert value["result"] and SAID.startswith(value["result"]), "what had come is kept"
 
 
-@pytest.mark.xfail(strict=True, reason="an answer that is no stream ends with the code for 'later'")
 def test_aimock_an_answer_that_is_no_stream(aimock: Peer, aimock_runs: dict[str, Run]) -> None:
     """It is not tried again, since it would come again: so it is no passing fault either."""
     run = aimock_runs["no stream"].result()
