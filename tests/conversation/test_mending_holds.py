@@ -97,7 +97,7 @@ async def test_a_refusal_of_thinking_is_answered_once() -> None:
         ApiError("tools.0.name: too long", kind="invalid_request", status=400),
         ApiError("messages.1.content.0: no", kind="invalid_request", status=400),
     ],
-    ids=str,
+    ids=lambda error: error.message,
 )
 async def test_a_fault_that_is_about_something_else_changes_nothing(error: ApiError) -> None:
     mended = Mended(error)
