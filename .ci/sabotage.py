@@ -193,6 +193,7 @@ class Copy:
     def __init__(self, folder: Path, timeout_s: float = TIMEOUT_S) -> None:
         self.folder = folder
         self._timeout_s = timeout_s
+        self._process: subprocess.Popen[bytes] | None = None
 
     def check_imports(self) -> None:
         """Raises SystemExit unless the copy's own package is what its tests import."""
@@ -225,22 +226,28 @@ class Copy:
         if not keep_bytecode:
             env["PYTHONDONTWRITEBYTECODE"] = "1"
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-        process = subprocess.Popen(
+        process = self._process = subprocess.Popen(
             [*command, "-p", "pytest_sabotage", *arguments],
             cwd=self.folder, env=env, start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         try:
-            code: int | None = process.wait(self._timeout_s if not keep_bytecode else None)
+            # Unbroken, all tests run at once.
+            code: int | None = process.wait(self._timeout_s * (10 if keep_bytecode else 1))
         except subprocess.TimeoutExpired:
             code = None
         finally:
-            # Whatever a broken program has left running ends with its tests.
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            self.stop()
         failed = json.loads(report.read_text(encoding="utf-8")) if report.exists() else []
         return code, failed
+
+    def stop(self) -> None:
+        """End the tests, and whatever a broken program has left running. Idempotent."""
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._process = None
 
     def judge(self, breakage: Breakage) -> Verdict:
         started = time.monotonic()
@@ -302,7 +309,11 @@ def run(
                 free.put(copy)
 
         with ThreadPoolExecutor(jobs) as pool:
-            yield from pool.map(judge, [b for b in breakages if b not in red])
+            try:
+                yield from pool.map(judge, [b for b in breakages if b not in red])
+            finally:  # also on Ctrl+C, which the tests in their own sessions do not hear
+                for copy in copies:
+                    copy.stop()
 
 
 def _red(copy: Copy, breakages: Sequence[Breakage]) -> dict[Breakage, str]:
@@ -310,7 +321,8 @@ def _red(copy: Copy, breakages: Sequence[Breakage]) -> dict[Breakage, str]:
     targets = sorted({test for breakage in breakages for test in breakage.tests})
     code, failed = copy.pytest(*targets, keep_bytecode=True)
     if code not in (0, 1):
-        sys.exit(f"the tests do not run in an unbroken copy: pytest ended with {code}")
+        said = "it took too long" if code is None else f"pytest ended with {code}"
+        sys.exit(f"the tests do not run in an unbroken copy: {said}")
     red: dict[Breakage, str] = {}
     for breakage in breakages:
         for test in failed:
