@@ -27,6 +27,10 @@ READ_BYTES = 65_536
 LINES_AHEAD = 16
 """So many lines are read before the first of them is asked for."""
 
+PIECE_S = 0.005
+"""What is said within so many seconds goes out in one piece: waking the thread for each delta
+costs more than the delta. What is said after a silence goes out at once."""
+
 FLUSH_S = 2.0
 """So long (seconds) the end waits for a reader that does not take its lines."""
 
@@ -98,6 +102,7 @@ class LineWriter:
         self._batches: SimpleQueue[bytes | asyncio.Future[None]] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._broken = False
+        self._handed_over = -PIECE_S
         self.closed = asyncio.Event()
 
     def write(self, value: dict[str, Any]) -> None:
@@ -107,8 +112,7 @@ class LineWriter:
             return
         line = encode_line(value)
         if not self._lines:
-            # What one turn of the event loop has to say goes out in one piece.
-            self._loop.call_soon(self._hand_over)
+            self._loop.call_at(self._handed_over + PIECE_S, self._hand_over)
         self._lines.append(line)
 
     async def flush(self, patience: float = FLUSH_S) -> bool:
@@ -124,6 +128,7 @@ class LineWriter:
     def _hand_over(self) -> None:
         if not self._lines:
             return
+        self._handed_over = self._loop.time()
         if self._thread is None:
             self._thread = threading.Thread(target=self._write, name="write lines", daemon=True)
             self._thread.start()
