@@ -16,6 +16,9 @@ class Driver:
     def suspend_application_mode(self) -> None:
         self.happened.append("the screen is left")
 
+    def resume_application_mode(self) -> None:
+        self.happened.append("the screen is back")
+
 
 def test_the_process_group_is_stopped_once_the_screen_is_left(monkeypatch):
     happened: list[str] = []
@@ -27,7 +30,7 @@ def test_the_process_group_is_stopped_once_the_screen_is_left(monkeypatch):
     monkeypatch.setattr(suspending.os, "killpg", killpg)
     driver = Driver(happened)
     suspending.stop_job(driver)
-    assert happened == ["the screen is left", "the job is stopped"]
+    assert happened == ["the screen is left", "the job is stopped", "the screen is back"]
     assert driver._must_signal_resume, "fg draws the screen again"
 
 
