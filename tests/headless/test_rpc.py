@@ -267,6 +267,7 @@ async def test_continue_is_refused_while_a_broken_answer_waits_for_its_retry(
         await it.ok("abort")
         await it.idle()
         held = [m.id for m in it.conversation.messages]
+        assert await it.conversation.recorded()
         assert [m.id for m in it.stored().messages()] == held, "as after a restart"
 
 
