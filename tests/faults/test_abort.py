@@ -330,7 +330,7 @@ def test_B23_a_question_leaves_the_draft_and_its_cursor(
     terminal.wait_for(lambda _: _lines(terminal._draft()) == draft)
     time.sleep(GRACE_S + 0.3)
     terminal.send(F4)
-    terminal.wait_for("always for")
+    terminal.wait_for("F4 back")
     terminal.send("n")
     terminal.wait_gone("wants to run")
     assert _lines(terminal.draft()) == draft
