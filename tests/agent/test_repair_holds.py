@@ -224,3 +224,56 @@ def test_a_custom_message_is_known_by_its_queue_item() -> None:
     custom = CustomMessage(content=text_content("note"), queue_item_id="q1")
     converted = convert_message(custom)
     assert isinstance(converted, UserMessage) and converted.queue_item_id == "q1"
+
+
+def test_what_is_made_up_is_made_up_alike_each_time() -> None:
+    """Ids and times too: a message is known by them, and what was worked out for it is kept."""
+    history = [
+        answer("an answer without a question"),
+        user("go"),
+        answer(call("a"), call("b")),
+        result("b", "r"),
+        answer("t", server_call(), call("p", caller=PROGRAM), stop="aborted"),
+        answer("ends with an answer"),
+    ]
+    first, second = (
+        [m.model_dump() for m in convert_to_llm(history, program_lost=True)] for _ in range(2)
+    )
+    assert len(first) > len(history)
+    assert first == second
+
+
+def test_an_id_of_an_earlier_answer_is_changed_with_its_result() -> None:
+    out = sent(
+        user("go"),
+        answer(call("x")),
+        result("x", "first"),
+        answer(call("x")),
+        result("x", "second"),
+        answer("t ", call("x")),
+        result("x", "third"),
+    )
+    ids = [c.id for m in out if isinstance(m, AssistantMessage) for c in m.tool_calls]
+    said = {m.tool_call_id: m.text for m in out if isinstance(m, ToolResultMessage)}
+    assert len(set(ids)) == 3
+    assert [said[id_] for id_ in ids] == ["first", "second", "third"]
+
+
+def test_arguments_are_cleaned_where_all_else_is_clean() -> None:
+    (_, asked, _) = sent(
+        user("go"),
+        answer("ok", call("a", arguments={"text": ["half \ud83d", "nul \0"]})),
+        result("a", "r"),
+    )
+    assert isinstance(asked, AssistantMessage)
+    assert asked.tool_calls[0].arguments == {"text": ["half \ufffd", "nul \\x00"]}
+
+
+@pytest.mark.parametrize("stray_at", [0, 1])
+def test_a_stray_result_does_not_take_the_place_of_a_missing_one(stray_at: int) -> None:
+    results = [result("a", "of a")]
+    results.insert(stray_at, result("gone", "of another"))
+    out = sent(user("go"), answer(call("a"), call("b")), *results, user("and?"))
+    answers = {m.tool_call_id: m.is_error for m in out if isinstance(m, ToolResultMessage)}
+    assert answers == {"a": False, "b": True}
+    assert sum("of another" in m.text for m in out if isinstance(m, UserMessage)) == 1
