@@ -78,9 +78,16 @@ def _symbol(match: re.Match[str]) -> str:
 
 def whole_surrogates(text: str) -> str:
     """Pairs of surrogates become their character, lone halves U+FFFD: what any encoder takes."""
-    if _SURROGATE.search(text) is None:
+    if text.isascii() or _SURROGATE.search(text) is None:
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def sendable(text: str) -> str:
+    r"""Text of a message with only what the API refuses replaced: lone surrogates by U+FFFD,
+    NUL by `\x00` text (faults A34, A35). Clean text is returned itself."""
+    text = whole_surrogates(text)
+    return text.replace("\x00", "\\x00") if "\x00" in text else text
 
 
 def _visible(text: str) -> str:

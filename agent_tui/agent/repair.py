@@ -31,13 +31,13 @@ from agent_tui.agent.repair_blocks import (
     call_note,
     changed,
     clean_json,
-    clean_text,
     legal_id,
     legal_name,
     result_as_text,
     sound_result,
     sound_user_message,
 )
+from agent_tui.text import sendable
 
 PAUSES = frozenset({"pause_turn", "compaction"})
 """Stop reasons after which the conversation goes back unchanged, without user text."""
@@ -189,7 +189,7 @@ class _Repair:
             gone = cut_at is not None and index >= cut_at
             match block:
                 case TextContent():
-                    content.append(changed(block, text=clean_text(block.text)))
+                    content.append(changed(block, text=sendable(block.text)))
                 case ThinkingContent():
                     if not (gone or tainted):
                         content.append(block)
@@ -340,7 +340,7 @@ def _find_plain_calls(message: AssistantMessage) -> tuple[str, ...] | None:
     for block in message.content:
         match block:
             case TextContent():
-                plain = clean_text(block.text) is block.text
+                plain = sendable(block.text) is block.text
             case ToolCall():
                 plain = (
                     not block.programmatic

@@ -15,6 +15,7 @@ from agent_tui.agent.messages import (
     UserBlock,
     UserMessage,
 )
+from agent_tui.text import sendable
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -34,27 +35,13 @@ def changed(model: Model, **fields: object) -> Model:
     return model.model_copy(update=fields)
 
 
-def clean_text(text: str) -> str:
-    r"""Text that can be encoded and sent: lone surrogates become U+FFFD, NUL becomes `\x00`
-    (faults A34, A35). Clean text is returned itself."""
-    if "\x00" in text:
-        text = text.replace("\x00", "\\x00")
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
-
-
 def clean_json(value: Any) -> Any:
-    """A JSON value with clean_text in all its strings; itself when nothing had to change."""
+    """A JSON value with sendable in all its strings; itself when nothing had to change."""
     if isinstance(value, str):
-        return clean_text(value)
+        return sendable(value)
     if isinstance(value, dict):
         pairs = [
-            (k, clean_text(k) if isinstance(k, str) else k, v, clean_json(v))
+            (k, sendable(k) if isinstance(k, str) else k, v, clean_json(v))
             for k, v in cast("dict[Any, Any]", value).items()
         ]
         if all(k is k2 and v is v2 for k, k2, v, v2 in pairs):
@@ -91,7 +78,7 @@ def _sound_blocks(blocks: Sequence[UserBlock], *, images: bool) -> list[UserBloc
     for block in blocks:
         if isinstance(block, TextContent):
             if block.text.strip():
-                sound.append(changed(block, text=clean_text(block.text)))
+                sound.append(changed(block, text=sendable(block.text)))
         elif images:
             sound.append(block)
         else:
@@ -131,8 +118,8 @@ def result_as_text(message: ToolResultMessage) -> UserMessage:
     """A result whose call is not in the history any more: what it says is kept."""
     name = message.tool_name or "a tool"
     blocks: list[UserBlock] = [b for b in message.content if isinstance(b, ImageContent)]
-    body = clean_text(message.text) if message.text.strip() else "(no text)"
-    text = TextContent(text=f"Result of an earlier call of {clean_text(name)}:\n{body}")
+    body = sendable(message.text) if message.text.strip() else "(no text)"
+    text = TextContent(text=f"Result of an earlier call of {sendable(name)}:\n{body}")
     return UserMessage(id=message.id, timestamp=message.timestamp, content=[text, *blocks])
 
 
@@ -144,7 +131,7 @@ def call_note(
     lines: list[str] = []
     if calls or len(others) < len(server_calls):
         lines.append("The program you had started was interrupted before it finished.")
-    lines += [f"Your call of {clean_text(n)} was interrupted and gave no result." for n in others]
+    lines += [f"Your call of {sendable(n)} was interrupted and gave no result." for n in others]
     for title, wanted in (
         ("Calls that had finished:", False),
         ("Calls that failed or were stopped:", True),
@@ -169,7 +156,7 @@ def _call_line(call: ToolCall, result: ToolResultMessage | None) -> str:
         text = result.text.strip() or ("" if images else "(nothing)")
         line += f": {_shortened(text, NOTE_RESULT_CHARS)}"
         line += f" ({images} images left out)" if images else ""
-    return clean_text(line)
+    return sendable(line)
 
 
 def _shortened(text: str, limit: int) -> str:

@@ -12,8 +12,8 @@ from agent_tui.agent.messages import (
     ToolCall,
 )
 from agent_tui.messages_api import images
-from agent_tui.messages_api.wire_text import clean_sent, clean_tree
-from agent_tui.text import wire_text
+from agent_tui.messages_api.wire_text import clean_tree
+from agent_tui.text import sendable, wire_text
 
 Block = dict[str, Any]
 
@@ -129,16 +129,16 @@ def sent_block(block: TextContent | ThinkingContent | ToolCall | OpaqueContent) 
     """One block of a reply in the API's form: every field it sent, in its order."""
     match block:
         case TextContent():
-            return _fill(block.wire, {"type": "text", "text": clean_sent(block.text)})
+            return _fill(block.wire, {"type": "text", "text": sendable(block.text)})
         case ThinkingContent(redacted=None):
             values = {
                 "type": "thinking",
-                "thinking": clean_sent(block.thinking),
-                "signature": clean_sent(block.signature or ""),
+                "thinking": sendable(block.thinking),
+                "signature": sendable(block.signature or ""),
             }
             return _fill(block.wire, values)
         case ThinkingContent():
-            data = clean_sent(block.redacted or "")
+            data = sendable(block.redacted or "")
             return _fill(block.wire, {"type": "redacted_thinking", "data": data})
         case ToolCall():
             return _call_block(block)

@@ -8,27 +8,27 @@ request is built (facts: rules of a valid request; faults A34, A35).
 import math
 from typing import Any, Final, cast
 
-from agent_tui.text import whole_surrogates
+from agent_tui.text import sendable, whole_surrogates
 
 MAX_DEPTH: Final = 100
 """Deepest JSON that is taken over: below it pydantic and json would give up themselves."""
 
 
 def clean_tree(value: Any, *, levels: int = MAX_DEPTH) -> Any:
-    """A JSON value fit for a request: strings by `clean_sent`, NaN and infinities as null.
+    """A JSON value fit for a request: strings by `sendable`, NaN and infinities as null.
 
     Returns the very object when nothing had to change, so that clean data keeps identity
     (and costs no copy). Raises ValueError when it is nested deeper than `levels`.
     """
     if isinstance(value, str):
-        return clean_sent(value)
+        return sendable(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict | list | tuple) and levels <= 0:
         raise ValueError("nested too deeply")
     if isinstance(value, dict):
         items = cast(dict[Any, Any], value)
-        copied = {clean_sent(str(k)): clean_tree(v, levels=levels - 1) for k, v in items.items()}
+        copied = {sendable(str(k)): clean_tree(v, levels=levels - 1) for k, v in items.items()}
         same = len(copied) == len(items) and all(
             a is b and c is d for (a, c), (b, d) in zip(copied.items(), items.items(), strict=True)
         )
@@ -40,12 +40,6 @@ def clean_tree(value: Any, *, levels: int = MAX_DEPTH) -> Any:
             return sequence
         return made
     return value
-
-
-def clean_sent(text: str) -> str:
-    """Text the API itself sent, to go back: only what it would refuse is replaced (NUL shown)."""
-    text = whole_surrogates(text)
-    return text.replace("\x00", "\\x00") if "\x00" in text else text
 
 
 class SurrogateJoiner:

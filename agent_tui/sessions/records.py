@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from agent_tui.agent.message_queue import QueueKind
 from agent_tui.agent.messages import AgentMessage, Container, new_id
+from agent_tui.text import whole_surrogates
 
 VERSION = 1
 """Of the file format: in the header, and assumed of a record that names none."""
@@ -182,7 +183,7 @@ def _dump(value: Any) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        return _without_surrogates(text).encode()
+        return whole_surrogates(text).encode()
 
 
 def _plain(value: Any, mask: Mask | None, depth: int) -> Any:
@@ -233,14 +234,9 @@ def without_surrogates(value: _T) -> _T:
 
 def _clean(value: Any) -> Any:
     if isinstance(value, str):
-        return _without_surrogates(value)
+        return whole_surrogates(value)
     if isinstance(value, dict):
-        return {_without_surrogates(k): _clean(v) for k, v in value.items()}
+        return {whole_surrogates(k): _clean(v) for k, v in value.items()}
     if isinstance(value, list):
         return [_clean(item) for item in value]
     return value
-
-
-def _without_surrogates(text: str) -> str:
-    """Two halves that make a pair become their character; a half alone becomes U+FFFD."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
