@@ -13,10 +13,8 @@ from typing import Any
 from agent_tui import logs, trust
 from agent_tui.conversation import endpoint as endpoints
 from agent_tui.conversation.session_wish import SessionWish
+from agent_tui.headless.exit_codes import USAGE
 from agent_tui.settings import Loaded, SettingsError, load_settings
-
-USAGE = 2
-"""Exit code for what is wrong before anything starts (DESIGN, Outside faces)."""
 
 
 @dataclass(slots=True)

@@ -12,7 +12,6 @@ from agent_tui.conversation.endpoint import Endpoint
 from agent_tui.conversation.session_choice import open_wished
 from agent_tui.front import (
     CANNOT_START,
-    USAGE,
     Options,
     StartError,
     complain,
@@ -20,6 +19,7 @@ from agent_tui.front import (
     load,
     working_folder,
 )
+from agent_tui.headless.exit_codes import USAGE
 from agent_tui.headless.print_mode import Output, run_print
 from agent_tui.headless.rpc import run_rpc
 from agent_tui.sessions.errors import SessionError

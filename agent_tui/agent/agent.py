@@ -112,6 +112,12 @@ class Agent:
         return self._state
 
     @property
+    def last_answer(self) -> AssistantMessage | None:
+        """The newest assistant message of the transcript, whole or broken."""
+        answers = (m for m in reversed(self._state.messages) if isinstance(m, AssistantMessage))
+        return next(answers, None)
+
+    @property
     def partial(self) -> PartialMessage | None:
         """The assistant message that streams now, for snapshots."""
         return self._run.control.partial if self._run is not None else None

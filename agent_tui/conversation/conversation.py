@@ -5,19 +5,18 @@ and hands on; it decides little. Everything a face may ask for is a method here.
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict
 from typing import Any, Literal
 
 from agent_tui import paths
 from agent_tui.agent.agent import Agent, AgentBusyError, Phase
 from agent_tui.agent.events import (
-    AgentEndEvent,
     AgentEvent,
     MessageEndEvent,
     MessageUpdateEvent,
     ToolExecutionEndEvent,
     ToolExecutionStartEvent,
     TurnEndEvent,
-    TurnStartEvent,
 )
 from agent_tui.agent.loop import (
     AgentLoopConfig,
@@ -118,7 +117,6 @@ class Conversation:
         self._announced: set[str] = set()
         self._records: dict[str, asyncio.Event] = {}
         self._last_status: Status = "ready"
-        self._turn = 0
         config = AgentLoopConfig(
             model=models.name,
             stream_function=self._model_call,
@@ -167,12 +165,8 @@ class Conversation:
                     self._model_call.saw_container(message.container)
                 self.usage.add(message, self.models.info(message.model))
                 self._emit(self.usage.event())
-            case TurnStartEvent():
-                self._turn += 1
             case ToolExecutionStartEvent() | ToolExecutionEndEvent() | TurnEndEvent():
                 self._delivery_points_changed()
-            case AgentEndEvent():
-                self._turn = 0
             case _:
                 pass
 
@@ -426,11 +420,7 @@ class Conversation:
             "thinking": self.thinking,
             "session_id": self.session.id,
             "cwd": self.cwd,
-            "queue": [
-                {"id": e.id, "kind": e.kind, "text": e.text, "state": e.state,
-                 "delivery": e.delivery}
-                for e in self.queue()
-            ],
+            "queue": [asdict(entry) for entry in self.queue()],
             "container": container.model_dump() if container else None,
             "mcp_servers": [],
             "usage": {

@@ -130,12 +130,6 @@ class RunDriver:
 
         return asyncio.get_running_loop().call_later(left, ring)
 
-    def _last(self) -> AssistantMessage | None:
-        for message in reversed(self._agent.state.messages):
-            if isinstance(message, AssistantMessage):
-                return message
-        return None
-
     async def _retry_broken(self) -> None:
         """A sample that broke midway is struck and asked for again, within the tries."""
         attempt = 0
@@ -167,7 +161,7 @@ class RunDriver:
         """Something was queued while the run ended, and it ended well."""
         if self._stopped or self._limits.reached or self._agent.queue.paused:
             return False
-        last = self._last()
+        last = self._agent.last_answer
         if last is None or last.stop_reason in ("error", "aborted"):
             return False
         return any(not i.locked for i in self._agent.queue.items())

@@ -169,13 +169,10 @@ class FoundServer:
 
 async def find_loopback_servers(timeout_s: float = 0.4) -> list[FoundServer]:
     """Servers on the known ports that answer GET /v1/models within timeout_s, in port order."""
-    ports = _ports()
-    found = await asyncio.gather(*(_ask_models(p, n, timeout_s) for p, n in ports.items()))
+    found = await asyncio.gather(
+        *(_ask_models(p, n, timeout_s) for p, n in LOOPBACK_SERVERS.items())
+    )
     return [server for server in found if server is not None]
-
-
-def _ports() -> dict[int, str]:
-    return dict(LOOPBACK_SERVERS)
 
 
 async def _ask_models(port: int, name: str, timeout_s: float) -> FoundServer | None:

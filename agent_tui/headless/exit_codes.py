@@ -1,7 +1,11 @@
 """Exit codes (DESIGN, Outside faces) and how the end of a run maps to them."""
 
-from agent_tui.agent.messages import AssistantMessage
+from typing import TYPE_CHECKING
+
 from agent_tui.messages_api.errors import is_retryable_type
+
+if TYPE_CHECKING:  # the front door takes a number from here before the first paint
+    from agent_tui.agent.messages import AssistantMessage
 
 DONE = 0
 ERROR = 1
@@ -13,7 +17,7 @@ SIGNALLED = 128
 _LIMIT_REASONS = ("refusal", "max_tokens", "model_context_window_exceeded")
 
 
-def exit_code(last: AssistantMessage | None, limit_reached: str | None) -> int:
+def exit_code(last: "AssistantMessage | None", limit_reached: str | None) -> int:
     """The code for a run that ended with this assistant message."""
     if limit_reached:
         return LIMIT

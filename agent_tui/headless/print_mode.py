@@ -118,9 +118,7 @@ async def run_print(conversation: Conversation, prompt: str, output: Output) -> 
         await conversation.wait_idle()
     finally:
         await conversation.close()
-    last = next(
-        (m for m in reversed(conversation.messages) if isinstance(m, AssistantMessage)), None
-    )
+    last = conversation.agent.last_answer
     face.result(conversation, last)
     if caught:
         return SIGNALLED + caught[0]

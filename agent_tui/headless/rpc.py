@@ -8,6 +8,7 @@ import logging
 import signal
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from typing import Any
 
 from agent_tui.agent.events import to_json
@@ -153,7 +154,7 @@ class RpcFace:
 
     def _queue_state(self) -> dict[str, Any]:
         c = self._conversation
-        return {"items": [to_json_entry(e) for e in c.queue()], "paused": c.agent.queue.paused}
+        return {"items": [asdict(e) for e in c.queue()], "paused": c.agent.queue.paused}
 
     def _answer(self, message: dict[str, Any]) -> None:
         decision: Any = _text(message, "decision")
@@ -176,11 +177,6 @@ class RpcFace:
         if result.action == "quit":
             self.quit.set()
         return {"text": result.text, "action": result.action, "data": result.data}
-
-
-def to_json_entry(entry: Any) -> dict[str, Any]:
-    """A QueueEntry as the `queue` answer has it."""
-    return {name: getattr(entry, name) for name in ("id", "kind", "text", "state", "delivery")}
 
 
 def _text(message: dict[str, Any], key: str) -> str:
