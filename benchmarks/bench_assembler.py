@@ -12,14 +12,16 @@ when a result is wrong or a bound is missed.
 
 import argparse
 import asyncio
+import functools
 import gc
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
+
+from _loopback import chunks, serve, served
 
 TEXT_BYTES = 1_000_000
 TOOL_BYTES = 250_000
@@ -84,48 +86,18 @@ def reply(kind: str, size: int) -> Iterator[dict[str, Any]]:
     yield {"type": "message_stop"}
 
 
-def chunks_of(kind: str, size: int) -> Iterator[bytes]:
-    batch: list[str] = []
-    for event in reply(kind, size):
-        batch.append(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n")
-        if len(batch) == EVENTS_PER_CHUNK:
-            yield "".join(batch).encode()
-            batch.clear()
-    if batch:
-        yield "".join(batch).encode()
-
-
 # --- the server -----------------------------------------------------------------------
 
 
-async def serve() -> None:
-    """Print the port; answer every POST with the reply that its model names ("text-1000")."""
-    replies: dict[str, list[bytes]] = {}
+async def serve_replies() -> None:
+    """Every POST gets the reply that its model names ("text-1000")."""
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while True:
-                head = (await reader.readuntil(b"\r\n\r\n")).lower()
-                length = int(head.partition(b"content-length:")[2].partition(b"\r\n")[0])
-                model = json.loads(await reader.readexactly(length))["model"]
-                if model not in replies:
-                    kind, _, size = model.partition("-")
-                    replies[model] = list(chunks_of(kind, int(size)))
-                writer.write(
-                    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
-                    b"transfer-encoding: chunked\r\n\r\n"
-                )
-                for chunk in replies[model]:
-                    writer.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
-                    await writer.drain()
-                writer.write(b"0\r\n\r\n")
-                await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            writer.close()
+    @functools.cache
+    def reply_of(model: str) -> list[bytes]:
+        kind, _, size = model.partition("-")
+        return chunks(reply(kind, int(size)), EVENTS_PER_CHUNK)
 
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    await asyncio.to_thread(sys.stdin.read)  # the parent closes it, or dies
+    await serve(lambda body: reply_of(body["model"]))
 
 
 # --- the readers ----------------------------------------------------------------------
@@ -285,18 +257,10 @@ async def compare(readers: Readers, *, quick: bool) -> bool:
 
 
 def main(*, quick: bool) -> int:
-    server = subprocess.Popen(
-        [sys.executable, __file__, "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    try:
-        assert server.stdout is not None
-        port = int(server.stdout.readline())
+    with served(__file__) as port:
         print("CPU seconds of the reading process; deltas of "
               f"{DELTA_CHARS} characters, {EVENTS_PER_CHUNK} events to an HTTP chunk")  # fmt: skip
         return 0 if asyncio.run(compare(Readers(port), quick=quick)) else 1
-    finally:
-        server.terminate()
-        server.wait()
 
 
 if __name__ == "__main__":
@@ -305,6 +269,6 @@ if __name__ == "__main__":
     parser.add_argument("--quick", action="store_true", help="a tenth of the sizes")
     options = parser.parse_args()
     if options.serve:
-        asyncio.run(serve())
+        asyncio.run(serve_replies())
     else:
         sys.exit(main(quick=options.quick))

@@ -16,7 +16,6 @@ import asyncio
 import gc
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from _loopback import Json, chunks, serve, served
 from bench_assembler import DELTA_CHARS, reply, text_of
 
 TEXT_BYTES = 1_000_000
@@ -36,9 +36,6 @@ PER_CHUNK = (1, 8)
 RUNS = 5
 BOUND = 1.3
 """Ours may cost so many times the raw loop."""
-
-Json = dict[str, Any]
-
 
 # --- what is streamed -----------------------------------------------------------------
 
@@ -99,16 +96,11 @@ def tool_turn(turn: int) -> Iterator[Json]:
     yield {"type": "message_stop"}
 
 
-def chunks(events: Iterator[Json], per_chunk: int) -> list[bytes]:
-    encoded = [f"event: {e['type']}\ndata: {json.dumps(e)}\n\n".encode() for e in events]
-    return [b"".join(encoded[n : n + per_chunk]) for n in range(0, len(encoded), per_chunk)]
-
-
 # --- the server -----------------------------------------------------------------------
 
 
-async def serve() -> None:
-    """Print the port; a model is named "KIND-SIZE-EVENTS PER CHUNK" (text-1000000-8)."""
+async def serve_turns() -> None:
+    """A model is named "KIND-SIZE-EVENTS PER CHUNK" (text-1000000-8)."""
     made: dict[tuple[str, int], list[bytes]] = {}
 
     def answer_to(body: Json) -> list[bytes]:
@@ -120,27 +112,7 @@ async def serve() -> None:
             made[key] = chunks(events, int(per_chunk))
         return made[key]
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while True:
-                head = (await reader.readuntil(b"\r\n\r\n")).lower()
-                length = int(head.partition(b"content-length:")[2].partition(b"\r\n")[0])
-                parts = answer_to(json.loads(await reader.readexactly(length)))
-                writer.write(
-                    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
-                    b"transfer-encoding: chunked\r\n\r\n"
-                )
-                for part in parts:
-                    writer.write(b"%x\r\n%s\r\n" % (len(part), part))
-                    await writer.drain()
-                writer.write(b"0\r\n\r\n")
-                await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            writer.close()
-
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    await asyncio.to_thread(sys.stdin.read)  # the parent closes it, or dies
+    await serve(answer_to)
 
 
 # --- the readers ----------------------------------------------------------------------
@@ -325,19 +297,12 @@ async def compare(readers: Readers, *, quick: bool) -> bool:
 
 
 def main(*, quick: bool) -> int:
-    server = subprocess.Popen(
-        [sys.executable, __file__, "--serve", *(["--quick"] if quick else [])],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-    )  # fmt: skip
-    try:
-        assert server.stdout is not None
-        port = int(server.stdout.readline())
-        with tempfile.TemporaryDirectory() as home:
-            print("CPU seconds of the reading process: ours / raw loop")
-            return 0 if asyncio.run(compare(Readers(port, Path(home)), quick=quick)) else 1
-    finally:
-        server.terminate()
-        server.wait()
+    with (
+        served(__file__, *(["--quick"] if quick else [])) as port,
+        tempfile.TemporaryDirectory() as home,
+    ):
+        print("CPU seconds of the reading process: ours / raw loop")
+        return 0 if asyncio.run(compare(Readers(port, Path(home)), quick=quick)) else 1
 
 
 if __name__ == "__main__":
@@ -348,6 +313,6 @@ if __name__ == "__main__":
     if options.quick:
         TURNS //= 10
     if options.serve:
-        asyncio.run(serve())
+        asyncio.run(serve_turns())
     else:
         sys.exit(main(quick=options.quick))
