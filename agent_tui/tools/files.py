@@ -12,6 +12,7 @@ from typing import IO, Any
 
 from agent_tui.agent.messages import ImageContent, TextContent
 from agent_tui.agent.tools import ToolContext, ToolResult
+from agent_tui.image_head import image_type
 from agent_tui.text import cut, wire_text
 from agent_tui.tools.diffs import changed_lines, split_lines, unified_diff
 from agent_tui.tools.edits import Edit, apply_edits
@@ -29,7 +30,6 @@ from agent_tui.tools.images import (
     ImageFacts,
     binary_type,
     check_image,
-    image_type,
 )
 from agent_tui.tools.workspace import ToolError, Work, Workspace, in_thread
 

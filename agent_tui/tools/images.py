@@ -5,8 +5,9 @@ that breaks them, or is cut short, would make every later request fail.
 """
 
 import mimetypes
-import struct
 from dataclasses import dataclass
+
+from agent_tui.image_head import image_size, image_type
 
 MAX_BASE64_BYTES = 5 * 1024 * 1024
 MAX_IMAGE_BYTES = MAX_BASE64_BYTES // 4 * 3
@@ -36,19 +37,6 @@ _KINDS: tuple[tuple[bytes, str], ...] = (
 )
 
 
-def image_type(head: bytes) -> str | None:
-    """The media type the API takes, from the first 12 bytes; None for anything else."""
-    if head.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if head.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if head.startswith((b"GIF87a", b"GIF89a")):
-        return "image/gif"
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return "image/webp"
-    return None
-
-
 def binary_type(head: bytes, name: str) -> str:
     """The best word for a binary file's type: what its name says if it is known, else its
     magic bytes, else application/octet-stream."""
@@ -73,10 +61,7 @@ def check_image(data: bytes) -> ImageFacts | str:
         return "it is not a PNG, JPEG, GIF or WebP image"
     if len(data) > MAX_IMAGE_BYTES:
         return f"it has {len(data):,} bytes and at most {MAX_IMAGE_BYTES:,} can be sent"
-    try:
-        size = _SIZES[kind](data)
-    except (struct.error, IndexError):
-        size = None
+    size = image_size(data) if _is_whole(kind, data) else None
     if size is None or 0 in size:
         return f"it begins like {kind} but is damaged or cut short"
     width, height = size
@@ -85,56 +70,15 @@ def check_image(data: bytes) -> ImageFacts | str:
     return ImageFacts(kind, width, height)
 
 
-def _png(data: bytes) -> tuple[int, int] | None:
-    if data[12:16] != b"IHDR" or b"IEND" not in data[-4096:]:
-        return None
-    width, height = struct.unpack(">II", data[16:24])
-    return width, height
-
-
-def _gif(data: bytes) -> tuple[int, int] | None:
-    if b"\x3b" not in data[-512:]:
-        return None
-    width, height = struct.unpack("<HH", data[6:10])
-    return width, height
-
-
-def _webp(data: bytes) -> tuple[int, int] | None:
-    (length,) = struct.unpack("<I", data[4:8])
-    if length + 8 > len(data) + 1:  # an odd last chunk may lack its padding byte
-        return None
-    match data[12:16]:
-        case b"VP8 ":
-            width, height = struct.unpack("<HH", data[26:30])
-            return width & 0x3FFF, height & 0x3FFF
-        case b"VP8L":
-            (bits,) = struct.unpack("<I", data[21:25])
-            return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
-        case b"VP8X":
-            return (
-                int.from_bytes(data[24:27], "little") + 1,
-                int.from_bytes(data[27:30], "little") + 1,
-            )
-    return None
-
-
-def _jpeg(data: bytes) -> tuple[int, int] | None:
-    if b"\xff\xd9" not in data[-65536:]:
-        return None
-    at = 2
-    while at + 9 <= len(data):
-        if data[at] != 0xFF:
-            return None
-        marker = data[at + 1]
-        if marker == 0xFF or 0xD0 <= marker <= 0xD8 or marker == 0x01:
-            at += 1 if marker == 0xFF else 2
-            continue
-        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            height, width = struct.unpack(">HH", data[at + 5 : at + 9])
-            return width, height
-        (length,) = struct.unpack(">H", data[at + 2 : at + 4])
-        at += 2 + length
-    return None
-
-
-_SIZES = {"image/png": _png, "image/jpeg": _jpeg, "image/gif": _gif, "image/webp": _webp}
+def _is_whole(kind: str, data: bytes) -> bool:
+    """Whether the end of the image is there too."""
+    match kind:
+        case "image/png":
+            return data[12:16] == b"IHDR" and b"IEND" in data[-4096:]
+        case "image/gif":
+            return b"\x3b" in data[-512:]
+        case "image/webp":
+            length = int.from_bytes(data[4:8], "little")
+            return length + 8 <= len(data) + 1  # an odd last chunk may lack its padding byte
+        case _:
+            return b"\xff\xd9" in data[-65536:]

@@ -6,7 +6,8 @@ import struct
 import pytest
 
 from agent_tui.agent.messages import ImageContent
-from agent_tui.messages_api.images import ImageProblem, checked, size, sniff
+from agent_tui.image_head import image_size, image_type
+from agent_tui.messages_api.images import ImageProblem, checked
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 640, 480)
 GIF = b"GIF89a" + struct.pack("<HH", 640, 480)
@@ -27,16 +28,16 @@ VP8X = b"RIFF\0\0\0\0WEBPVP8X" + b"\0" * 8 + b"\x7f\x02\0" + b"\xdf\x01\0"
     ],
 )  # fmt: skip
 def test_type_and_size(data: bytes, kind: str) -> None:
-    assert (sniff(data), size(data)) == (kind, (640, 480))
+    assert (image_type(data), image_size(data)) == (kind, (640, 480))
     image = ImageContent(data=base64.b64encode(data).decode(), media_type="image/x")
     assert checked(image) == (kind, (640, 480))
     for n in range(len(data)):
-        assert size(data[:n]) in (None, (640, 480))
+        assert image_size(data[:n]) in (None, (640, 480))
 
 
 def test_other_bytes_are_no_image() -> None:
     for data in (b"", b"BM", b"<svg>", b"RIFF\0\0\0\0WAVE", b"\x89PNG"):
-        assert sniff(data) is None
+        assert image_type(data) is None
         with pytest.raises(ImageProblem):
             checked(ImageContent(data=base64.b64encode(data).decode(), media_type="image/png"))
 
