@@ -1,0 +1,87 @@
+"""Said: messages that are no answer of the model: prompts, commands, summaries, unknown kinds."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from agent_tui.agent.messages import (
+    BashExecutionMessage,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
+    UserMessage,
+)
+from agent_tui.conversation.events import QueueDeliveredEvent
+from agent_tui.text import clean
+from agent_tui.tui.transcript.blocks import BashBlock, Block, Delivery, PromptBlock
+from agent_tui.tui.transcript.notices import NoticeBlock, SeparatorBlock
+from agent_tui.tui.transcript.page import Page
+
+
+class Said:
+    """Makes their blocks; a prompt and the word of its delivery come in either order."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._deliveries: dict[str, tuple[Delivery, str]] = {}
+        self._prompts: dict[str, PromptBlock] = {}
+
+    def clear(self) -> None:
+        self._prompts.clear()
+
+    def know(self, deliveries: Mapping[str, tuple[Delivery, str]]) -> None:
+        """How queue items were delivered: id → (kind, where it landed)."""
+        self._deliveries.update(deliveries)
+
+    def stored(self, message: Any) -> None:
+        # How it was delivered may not be known of a stored message: then nothing is claimed.
+        if (item := getattr(message, "queue_item_id", None)) is not None:
+            self._deliveries.setdefault(item, ("prompt", ""))
+        self.message(message)
+
+    def message(self, message: Any) -> None:
+        match message:
+            case UserMessage():
+                self._add(self._prompt(message), message)
+            case BashExecutionMessage():
+                block = BashBlock(message.command, message.exclude)
+                block.output = message.output
+                block.exit_code = message.exit_code
+                block.cancelled = message.cancelled
+                self._add(block, message)
+            case CompactionSummaryMessage():
+                self._add(SeparatorBlock("earlier turns were compacted", message.summary), message)
+            case BranchSummaryMessage():
+                self._add(SeparatorBlock("another branch was left", message.summary), message)
+            case CustomMessage():
+                self._add(self._prompt(message, clean(message.kind)), message)
+            case _:
+                role = clean(getattr(message, "role", type(message).__name__))
+                text = f"a message of a kind unknown here: {role}"
+                self._page.add(NoticeBlock("info", text))
+
+    def _add(self, block: Block, message: Any) -> None:
+        self._page.add(block, message.id)
+
+    def _prompt(self, message: UserMessage | CustomMessage, note: str = "") -> PromptBlock:
+        images = sum(1 for block in message.content if block.type == "image")
+        text = message.text
+        if images:
+            shown = f"[{images} image{'s' if images > 1 else ''}]"
+            text = f"{text}\n{shown}" if text else shown
+        block = PromptBlock(text, note=note)
+        item = message.queue_item_id
+        if item is not None:
+            block.item_id = item
+            block.delivery, landed = self._deliveries.pop(item, ("steer", note))
+            block.note = clean(landed)
+            self._prompts[item] = block
+        return block
+
+    def delivered(self, event: QueueDeliveredEvent) -> None:
+        kind: Delivery = "follow_up" if event.kind == "follow_up" else "steer"
+        block = self._prompts.pop(event.item_id, None)
+        if block is None:
+            self._deliveries[event.item_id] = (kind, event.landed)
+            return
+        block.delivery, block.note = kind, clean(event.landed)
+        self._page.touch(block)
