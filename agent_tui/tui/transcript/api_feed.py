@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent_tui.agent.messages import OpaqueContent
-from agent_tui.tui.transcript.api_blocks import ApiBlock, make_block
+from agent_tui.tui.transcript.api_blocks import ApiBlock
+from agent_tui.tui.transcript.api_kinds import make_block
 from agent_tui.tui.transcript.page import Page
 
 
