@@ -11,9 +11,18 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import BeforeValidator, Field, SecretStr, StringConstraints, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    StringConstraints,
+    ValidationError,
+)
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -26,7 +35,9 @@ RESERVED_VARIABLES = frozenset({"HOME", "LOOP_CASES", "RECORDINGS", "TEST_REPORT
 
 ThinkingLevel = Literal["off", "low", "medium", "high", "xhigh", "max"]
 
-_SECRET = frozenset({"api_key", "auth_token", "headers"})
+ToolExposure = Literal["direct", "programmatic", "both", "off"]
+
+_SECRET = frozenset({"api_key", "auth_token", "headers", "connector"})
 _NEVER_IN_PROJECT = frozenset({"api_key", "auth_token"})
 
 
@@ -77,6 +88,43 @@ def _header_lines(value: object) -> object:
     return headers
 
 
+def _pairs(value: object) -> object:
+    """The environment gives "name=value,name=value" or a JSON object."""
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("{"):
+        return _json(value)
+    pairs: dict[str, str] = {}
+    for part in value.split(","):
+        name, equals, content = part.partition("=")
+        if part.strip() and not (equals and name.strip()):
+            raise ValueError("must be of the form name=value,name=value")
+        if equals:
+            pairs[name.strip()] = content.strip()
+    return pairs
+
+
+def _table(value: object) -> object:
+    """The environment gives a table as a JSON object."""
+    return _json(value) if isinstance(value, str) else value
+
+
+def _https(url: str) -> str:
+    if not url.startswith("https://") or len(url) < 10:
+        raise ValueError("must begin with https://: the service itself connects to it")
+    return url
+
+
+class ConnectorServer(BaseModel):
+    """An MCP server that the service connects to (the request's mcp_servers)."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    url: Annotated[str, AfterValidator(_https)]
+    authorization_token: SecretStr | None = None
+
+
+_ServerName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
 _Number = BeforeValidator(_no_bool)
 _Seconds = Annotated[float, _Number, Field(gt=0, allow_inf_nan=False)]
 
@@ -164,6 +212,27 @@ class Settings(BaseSettings):
         title="Allowed tools",
         description="Tools that run without being asked; server__tool or server__* for MCP.",
         examples=[["grep", "glob"]],
+    )
+    programmatic: Literal["off", "both", "programmatic"] = Field(
+        default="off",
+        title="Programmatic tool calling",
+        description="Whether programs of the model may call the tools: off, both it and its "
+        "programs, or its programs only. /tools changes it for one tool or for all.",
+    )
+    tools: Annotated[dict[str, ToolExposure], BeforeValidator(_pairs)] = Field(
+        default_factory=dict[str, ToolExposure],
+        title="Tools",
+        description="Who may call a tool: direct, programmatic, both or off. web_search, "
+        "web_fetch, code_execution and memory are off until named here; server__* is all of an "
+        "MCP server.",
+        examples=[{"web_search": "direct", "read": "both"}],
+    )
+    connector: Annotated[dict[_ServerName, ConnectorServer], BeforeValidator(_table)] = Field(
+        default_factory=dict[str, ConnectorServer],
+        title="Connector",
+        description="MCP servers that the service itself connects to, by name; not together with "
+        "programmatic tool calling.",
+        examples=[{"docs": {"url": "https://example.com/mcp", "authorization_token": "token"}}],
     )
     shell_timeout_s: _Seconds = Field(
         default=120.0,
@@ -373,9 +442,10 @@ def _problems(error: ValidationError, sources: Mapping[str, str]) -> list[str]:
         elif source.startswith("environment "):
             source, name = source.removeprefix("environment "), ""
         given = "***" if key in _SECRET else clean(cut(repr(problem["input"]), 80))
-        inner = "".join(f".{part}" for part in problem["loc"][1:] if key == "headers")
+        table = _is_table(Settings.model_fields[key]) if key in Settings.model_fields else False
+        inner = "".join(f".{part}" for part in problem["loc"][1:] if table and part != "[key]")
         message = problem["msg"].removeprefix("Value error, ").replace("Input should", "must")
-        subject = f"{clean(name + inner)} = {given}" if name else given
+        subject = f"{clean((name + inner).lstrip('.'))} = {given}" if name + inner else given
         lines.append(f"{clean(source)}: {subject}: {message[:1].lower() + message[1:]}")
     return list(dict.fromkeys(lines))
 
@@ -394,7 +464,7 @@ def settings_toml_example() -> str:
         "# project's file, that over yours. Generated by `make config`.\n"
     ]
     # A table ends only where the next begins, so tables come last.
-    fields = sorted(Settings.model_fields.items(), key=lambda item: item[0] == "headers")
+    fields = sorted(Settings.model_fields.items(), key=lambda item: _is_table(item[1]))
     for name, info in fields:
         parts.append(_example(name, info))
     return "\n".join(parts)
@@ -408,8 +478,16 @@ def _example(name: str, info: FieldInfo) -> str:
     default = info.get_default(call_default_factory=True, validated_data={})
     value = info.examples[0] if info.examples else default
     if isinstance(value, dict):
-        lines.append(f"# [{name}]")
-        lines += [f"# {key} = {json.dumps(item)}" for key, item in value.items()]
+        inner = {key: item for key, item in value.items() if isinstance(item, dict)}
+        for table, items in ({name: value} if not inner else {
+            f"{name}.{key}": item for key, item in inner.items()
+        }).items():  # fmt: skip
+            lines.append(f"# [{table}]")
+            lines += [f"# {key} = {json.dumps(item)}" for key, item in items.items()]
     else:
         lines.append(f"# {name} = {json.dumps(value)}")
     return "\n".join(lines) + "\n"
+
+
+def _is_table(info: FieldInfo) -> bool:
+    return get_origin(info.annotation) is dict

@@ -7,6 +7,7 @@ checks what it is given. A tool that cannot be folded is left out.
 
 import re
 from collections.abc import Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final, cast
 
 from agent_tui.agent.tools import AgentTool
@@ -170,4 +171,47 @@ def _target(reference: Any, root: Mapping[str, Any]) -> Any:
         if not isinstance(found, Mapping) or name not in found:
             raise UnusableSchema(f"its schema refers to {reference[:80]!r}, which is not there")
         found = cast(Mapping[str, Any], found)[name]
+    return found
+
+
+def may_recur(schema: Any) -> bool:
+    """Whether following the $refs of a schema can come back to where they began (a tool with
+    such a schema is not for programs: facts). What cannot be followed counts as yes."""
+    if not isinstance(schema, Mapping):
+        return False
+    root = cast(Mapping[str, Any], schema)
+    follows: dict[str, set[str]] = {}
+    todo = ["#"]
+    while todo:
+        place = todo.pop()
+        if place in follows:
+            continue
+        try:
+            follows[place] = _references(root if place == "#" else _target(place, root))
+        except UnusableSchema:
+            return True
+        todo += follows[place]
+    try:
+        TopologicalSorter(follows).prepare()
+    except CycleError:
+        return True
+    return False
+
+
+def _references(schema: Any) -> set[str]:
+    """The references anywhere in a schema, definitions included. A dynamic one is not known."""
+    found: set[str] = set()
+    stack: list[Any] = [schema]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Mapping):
+            fields = cast(Mapping[str, Any], item)
+            if isinstance(reference := fields.get("$ref"), str):
+                found.add(reference.removesuffix("/") or "#")
+            for key in ("$dynamicRef", "$recursiveRef"):
+                if isinstance(fields.get(key), str):
+                    raise UnusableSchema("its schema refers to what is not known before")
+            stack += fields.values()
+        elif isinstance(item, list):
+            stack += cast(list[Any], item)
     return found

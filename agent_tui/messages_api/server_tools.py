@@ -1,0 +1,57 @@
+"""The API's own tools that can be switched on, and who may call a tool on the wire.
+
+Types are the newest of the installed SDK's list (anthropic.types.beta, checked by a test),
+but for code execution: facts, "Programmatic tool calling".
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agent_tui.agent.tools import AgentTool, ToolContext, ToolResult
+
+CODE_EXECUTION: Final = "code_execution"
+CODE_EXECUTION_TYPE: Final = "code_execution_20260120"
+"""The tool's type, and in `allowed_callers` the name of a program that runs in it."""
+
+MEMORY_TYPE: Final = "memory_20250818"
+TOOLSET_TYPE: Final = "mcp_toolset"
+"""A server of the connector (mcp_servers on the request); its tools have no names here."""
+
+DIRECT: Final = "direct"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerTool:
+    """A tool that the service itself runs. about: for people, one line."""
+
+    name: str
+    type: str
+    about: str
+
+
+SERVER_TOOLS: Final = (
+    ServerTool(CODE_EXECUTION, CODE_EXECUTION_TYPE, "run Python in a container of the service"),
+    ServerTool("web_search", "web_search_20260318", "search the web, with citations"),
+    ServerTool("web_fetch", "web_fetch_20260318", "read a page or PDF whose address was named"),
+)
+
+
+def server_tool(kind: ServerTool) -> AgentTool:
+    """The tool as a request offers it. The service runs its calls, so execute() only says so."""
+
+    async def execute(call_id: str, arguments: dict[str, Any], ctx: ToolContext) -> ToolResult:
+        return ToolResult.text(f"{kind.name} is run by the service, not here.", is_error=True)
+
+    return AgentTool(kind.name, kind.about, {"type": "object"}, execute, wire={"type": kind.type})
+
+
+def is_server_run(tool: AgentTool) -> bool:
+    """Whether the service runs the tool's calls."""
+    kind = tool.wire.get("type")
+    return kind == TOOLSET_TYPE or any(kind == known.type for known in SERVER_TOOLS)
+
+
+def for_programs(tool: AgentTool) -> bool:
+    """Whether a program in a container may call the tool, as the request will say."""
+    callers = tool.wire.get("allowed_callers") or ()
+    return any(str(caller).startswith("code_execution_") for caller in callers)
