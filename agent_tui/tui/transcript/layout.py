@@ -58,7 +58,7 @@ class Layout:
     """The blocks and their rows at one Look. highlight: called with code that could be
     coloured in the background; its parts are dropped by recoloured()."""
 
-    def __init__(self, look: Look, highlight: Callable[[Code], None] | None = None) -> None:
+    def __init__(self, look: Look) -> None:
         self.look = look
         self.blocks: list[Block] = []
         self._tops = Heights()
@@ -66,7 +66,7 @@ class Layout:
         self._cached = 0
         self._coloured: OrderedDict[Code, None] = OrderedDict()
         self._awake: OrderedDict[Block, None] = OrderedDict()
-        self._highlight = highlight
+        self.highlight: Callable[[Code], None] | None = None
 
     # --- changes -----------------------------------------------------------------------
 
@@ -258,15 +258,15 @@ class Layout:
         part.lines = None
 
     def _ask_for_colours(self, part: Part) -> None:
-        if self._highlight is None:
+        if self.highlight is None:
             return
         if isinstance(part, CodePart):
             if part.code.wants_highlight:
-                self._highlight(part.code)
+                self.highlight(part.code)
         elif isinstance(part, MarkdownPart):
             for code in part.codes:
                 if code.wants_highlight:
-                    self._highlight(code)
+                    self.highlight(code)
 
     # --- spots -------------------------------------------------------------------------
 

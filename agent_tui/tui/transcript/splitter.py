@@ -9,7 +9,6 @@ is cut at a place that depends on the text alone, so any chunking gives the same
 import re
 from typing import Literal
 
-from agent_tui.tui.transcript.code import Code, CodePart
 from agent_tui.tui.transcript.commonmark import (
     FENCE,
     HEADING,
@@ -24,8 +23,9 @@ from agent_tui.tui.transcript.commonmark import (
     indent_of,
     without_indent,
 )
+from agent_tui.tui.transcript.fences import OpenFence
 from agent_tui.tui.transcript.markdown import DEFINITION, MarkdownPart, References
-from agent_tui.tui.transcript.parts import CHUNK, LINE_LIMIT, Part
+from agent_tui.tui.transcript.parts import Part
 from agent_tui.tui.transcript.table import shape_of, split_row
 
 PARAGRAPH_SPLIT = 1536
@@ -56,11 +56,8 @@ class MarkdownSplitter:
         self._size = 0
         self._gap = 0
         self._midline = False  # the next text goes on in a line that was cut
-        self._open: Part | None = None  # the part in self.parts that may still change
-        # of a fence
-        self._fence = ""
-        self._fence_indent = 0
-        self._code: Code | None = None
+        self._open: Part | None = None  # the last of self.parts, if it may still change
+        self._fence: OpenFence | None = None
         # of a list
         self._marker = ""
         self._dedent = 0
@@ -77,7 +74,7 @@ class MarkdownSplitter:
 
     def feed(self, text: str) -> int:
         """Add text; gives the index of the first part that is new or changed."""
-        first = len(self.parts) - (self._open is not None)
+        first = len(self.parts) - (self._open is not None or self._fence is not None)
         rest = self._rest + text
         at = 0
         limit = LINE_CUT
@@ -102,8 +99,9 @@ class MarkdownSplitter:
         if self._rest or self._midline:
             rest, self._rest = self._rest, ""
             self._take(rest, ends=True)
-        if self._mode == "fence":
-            self._close_code()
+        if self._fence is not None:
+            self._fence.close()
+            self._end_fence()
         else:
             self._close()
         self._drop_open()
@@ -377,50 +375,18 @@ class MarkdownSplitter:
 
     # --- fences ------------------------------------------------------------------------
 
-    def _start_fence(self, fence: re.Match[str]) -> None:
+    def _start_fence(self, opening: re.Match[str]) -> None:
         self._drop_open()
         self._mode = "fence"
-        self._fence_indent = len(fence[1])
-        self._fence = fence[2]
-        language = (fence[3].split() or [""])[0].lower()
-        self._code = Code(language)
-        self._open = CodePart(self._code, 0, None, self._take_gap())
-        self.parts.append(self._open)
+        self._fence = OpenFence(opening, self.parts, self._take_gap())
 
     def _take_code(self, line: str, ends: bool, *, continues: bool = False) -> None:
-        code = self._code
-        assert code is not None
-        if not continues:
-            if self._closes_fence(line) and ends:
-                self._close_code()
-                return
-            line = without_indent(line, self._fence_indent)
-        open_part = self._open
-        assert isinstance(open_part, CodePart)
-        if len(code.lines) - open_part.start >= CHUNK:
-            open_part.end = len(code.lines)
-            open_part.touch()
-            open_part = self._open = CodePart(code, len(code.lines), None)
-            self.parts.append(open_part)
-        code.add(line, soft=not ends)
-        open_part.touch()
+        assert self._fence is not None
+        if self._fence.take(line, ends, continues=continues):
+            self._end_fence()
 
-    def _closes_fence(self, line: str) -> bool:
-        return closes(line, self._fence) and indent_of(line) < 4
-
-    def _close_code(self) -> None:
-        code, part = self._code, self._open
-        assert code is not None and isinstance(part, CodePart)
-        code.close()
-        part.end = len(code.lines)
-        part.touch()
-        for other in reversed(self.parts):
-            # With closed code the colours come from elsewhere: all its parts are new.
-            if not isinstance(other, CodePart) or other.code is not code:
-                break
-            other.touch()
-        self._code = None
-        self._open = None
+    def _end_fence(self) -> None:
+        self._fence = None
         self._mode = "none"
 
     # --- parts -------------------------------------------------------------------------
@@ -490,13 +456,8 @@ class MarkdownSplitter:
     def _show_open(self) -> None:
         """Put what is not closed yet at the end of the parts, as it would be if it ended."""
         rest = self._rest
-        if self._mode == "fence":
-            code, part = self._code, self._open
-            assert code is not None and part is not None
-            shown = "" if rest and not rest.strip().strip(self._fence[0]) else rest
-            if shown != code.partial:
-                code.partial = shown[:LINE_LIMIT]
-                part.touch()
+        if self._fence is not None:
+            self._fence.show(rest)
             return
         if self._mode in ("none", "tail"):
             self._drop_open()
@@ -518,6 +479,6 @@ class MarkdownSplitter:
         self.parts.append(part)
 
     def _drop_open(self) -> None:
-        if self._open is not None and self._code is None:
+        if self._open is not None:
             self.parts.pop()
         self._open = None

@@ -13,13 +13,12 @@ from typing import Any, ClassVar
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Region, Size
+from textual.geometry import Region
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.timer import Timer
-from textual.widget import Widget
 
 from agent_tui.tui.glyphs import Glyphs, choose
 from agent_tui.tui.transcript import looks
@@ -31,16 +30,18 @@ from agent_tui.tui.transcript.blocks import (
     ThinkingMode,
     join_sources,
 )
-from agent_tui.tui.transcript.code import Code, LineRuns, highlighter
+from agent_tui.tui.transcript.colours import Colours
 from agent_tui.tui.transcript.copying import selected_text
+from agent_tui.tui.transcript.cursor import Cursor
 from agent_tui.tui.transcript.feed import Feed
 from agent_tui.tui.transcript.frames import Frames
 from agent_tui.tui.transcript.layout import Layout, Spot
-from agent_tui.tui.transcript.lines import Line, Look, Palette
+from agent_tui.tui.transcript.lines import Look, Palette
 from agent_tui.tui.transcript.notices import Level, NoticeBlock, SeparatorBlock
 from agent_tui.tui.transcript.painting import Painter
+from agent_tui.tui.transcript.stage import Stage
 from agent_tui.tui.transcript.tool_blocks import ToolBlock
-from agent_tui.tui.transcript.viewport import FrameRow, Viewport
+from agent_tui.tui.transcript.viewport import Viewport
 
 _log = logging.getLogger(__name__)
 
@@ -107,20 +108,17 @@ class Transcript(ScrollView):
         super().__init__(name=name, id=id, classes=classes)
         look = Look(glyphs=glyphs or choose(), now=clock)
         self._modes = Modes(thinking=thinking)
-        self._layout = Layout(look, self._highlight)
+        self._layout = Layout(look)
+        self._colours = Colours(self, self._layout, self._recoloured)
+        self._layout.highlight = self._colours.ask
         self._feed = Feed(self._layout, self._modes, clock)
         self._view = Viewport(self._layout)
         self._frames = Frames(self, self._frame)
         self._tick_timer: Timer | None = None
-        self._colouring = 0
         self._styles_read: dict[str, Style] = {}
-        self._shown: list[FrameRow] = []
         self._painter = Painter(self, self._layout)
-        self._placing = False
-        self._thumb = (0, 0)
-        self._cursor: Block | None = None
-        self._missed = 0  # rows that came below since the view let go of the end
-        self._missed_told = 0
+        self._stage = Stage(self, self._layout, self._view, self._tell_missed)
+        self._cursor = Cursor(self._layout, self._view, self._painter)
 
     # --- what the app calls ------------------------------------------------------------
 
@@ -149,9 +147,8 @@ class Transcript(ScrollView):
         self._layout.clear()
         self._view.top = Spot(0, 0, 0)
         self._view.following = True
-        self._set_cursor(None)
-        self._missed = 0
-        self._tell_missed()
+        self._cursor.put(None)
+        self._stage.forget_missed()
         self._settle()
 
     def add_notice(self, level: Level, text: str) -> None:
@@ -230,7 +227,7 @@ class Transcript(ScrollView):
     @property
     def quiet(self) -> bool:
         """Nothing waits to be shown, laid out or coloured."""
-        return not self._frames.busy and not self._colouring
+        return not self._frames.busy and not self._colours.waiting
 
     # --- frames ------------------------------------------------------------------------
 
@@ -238,7 +235,7 @@ class Transcript(ScrollView):
         self._drain()
         before = self._layout.total
         self._feed.add(block)
-        self._count_missed(before)
+        self._stage.count_missed(before)
         self._settle()
 
     def _frame(self) -> Iterator[None]:
@@ -251,7 +248,7 @@ class Transcript(ScrollView):
             if number % _STEP == _STEP - 1:
                 yield
         yield from self._feed.flush_steps()
-        self._count_missed(before)
+        self._stage.count_missed(before)
         self._frames.flood = self._layout.total - before > max(1, self._view.height)
         yield
         if self._view.height:
@@ -275,7 +272,7 @@ class Transcript(ScrollView):
             while self._frames.buffer:
                 self._take(self._frames.buffer.popleft())
             self._feed.flush()
-            self._count_missed(before)
+            self._stage.count_missed(before)
 
     def _settle(self) -> None:
         """Show the state now (not while text streams: that has its frames)."""
@@ -286,59 +283,10 @@ class Transcript(ScrollView):
         self._watch_time()
 
     def _place(self) -> None:
-        """Tell Textual where the view is and repaint the rows that differ."""
-        total = self._layout.total
-        height = self._view.height
-        self._placing = True
-        try:
-            # Setting the reactive itself would lay out the whole screen for every frame.
-            size = Size(self._layout.look.width, total)
-            self.set_reactive(Widget.virtual_size, size)  # pyright: ignore[reportArgumentType]
-            y = self._view.y
-            self.scroll_target_y = y
-            self.scroll_y = y
-            # The bar is drawn again only where it would look different.
-            thumb = (2 * height * height // max(1, total), 2 * height * y // max(1, total))
-            if thumb != self._thumb or not self._frames.making:
-                self._thumb = thumb
-                bar = self.vertical_scrollbar
-                bar.window_size = height
-                bar.window_virtual_size = total
-                bar.position = self.scroll_y
-        finally:
-            self._placing = False
-        self._repaint()
-        if self._view.following:
-            self._missed = 0
-        self._tell_missed()
+        self._stage.place(bar=not self._frames.making)
 
-    def _repaint(self) -> None:
-        old, new = self._shown, self._view.frame
-        self._shown = new
-        count = max(len(old), len(new))
-        changed = [
-            index
-            for index in range(count)
-            if index >= len(old)
-            or index >= len(new)
-            or not _looks_same(old[index].line, new[index].line)
-        ]
-        if len(changed) * 2 > self._view.height:
-            self.refresh()
-            return
-        left, top = self.styles.gutter.left, self.styles.gutter.top
-        width = self._layout.look.width
-        for index in changed:
-            self.refresh(Region(left, top + index, width, 1))
-
-    def _count_missed(self, before: int) -> None:
-        if not self._view.following:
-            self._missed += max(0, self._layout.total - before)
-
-    def _tell_missed(self) -> None:
-        if self._missed != self._missed_told:
-            self._missed_told = self._missed
-            self.post_message(self.NewLines(self, self._missed))
+    def _tell_missed(self, count: int) -> None:
+        self.post_message(self.NewLines(self, count))
 
     # --- elapsed times and colours -----------------------------------------------------
 
@@ -364,30 +312,9 @@ class Transcript(ScrollView):
             self._settle()
         self._watch_time()
 
-    def _highlight(self, code: Code) -> None:
-        self._colouring += 1
-        highlighter.highlight(code, self._coloured)
-
-    def _coloured(self, code: Code, colours: LineRuns | None) -> None:
-        """In the highlighter's thread."""
-        self.post_message(self._Coloured(code, colours))
-
-    def _on_transcript__coloured(self, message: "Transcript._Coloured") -> None:
-        message.stop()
-        self._colouring -= 1
-        if message.colours is not None:
-            message.code.colours = message.colours
-            self._layout.recoloured(message.code)
-            if not self._frames.busy:  # else the next frame shows it
-                self._settle()
-
-    class _Coloured(Message):
-        bubble = False
-
-        def __init__(self, code: Code, colours: LineRuns | None) -> None:
-            super().__init__()
-            self.code = code
-            self.colours = colours
+    def _recoloured(self) -> None:
+        if not self._frames.busy:  # else the next frame shows it
+            self._settle()
 
     # --- size, theme, scrolling --------------------------------------------------------
 
@@ -437,7 +364,7 @@ class Transcript(ScrollView):
         self.refresh()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        if self._placing or not self._view.height:
+        if self._stage.placing or not self._view.height:
             return
         if self.scrollable_content_region.height != self._view.height:
             return  # Textual clamps to a new height; on_resize, which follows, places the view
@@ -543,8 +470,8 @@ class Transcript(ScrollView):
 
     def action_open_block(self) -> None:
         """Fold or open the block under the cursor."""
-        if self._cursor is not None:
-            self._toggle(self._cursor)
+        if self._cursor.block is not None:
+            self._toggle(self._cursor.block)
 
     def action_next_block(self) -> None:
         self._move_cursor(1)
@@ -553,39 +480,11 @@ class Transcript(ScrollView):
         self._move_cursor(-1)
 
     def _move_cursor(self, step: int) -> None:
-        """To the next block that can be opened, from the cursor or from the screen's edge."""
         self._drain()
-        blocks = self._layout.blocks
-        if self._cursor is not None:
-            index = self._cursor.index + step
-        else:
-            edge = self._view.frame[0 if step > 0 else -1].spot if self._view.frame else None
-            index = edge.block if edge is not None else 0
-        while 0 <= index < len(blocks):
-            block = blocks[index]
-            if block.foldable and block.parts:
-                self._set_cursor(block)
-                self._show_block(block)
-                return
-            index += step
-
-    def _set_cursor(self, block: Block | None) -> None:
-        self._cursor = block
-        self._painter.cursor = None if block is None else block.index
-
-    def _show_block(self, block: Block) -> None:
-        seen = {row.spot.block for row in self._view.frame}
-        if block.index not in seen:
-            self._view.following = False
-            self._view.top = Spot(block.index, 0, 0)
-            self._view.settle()
-        self._settle()
-        self.refresh()
+        if self._cursor.move(step):
+            self._settle()
+            self.refresh()
 
     def watch_has_focus(self, has_focus: bool) -> None:
         super().watch_has_focus(has_focus)
         self.refresh()
-
-
-def _looks_same(one: Line, other: Line) -> bool:
-    return one is other or (one.segments == other.segments and one.fill == other.fill)
