@@ -1,3 +1,3 @@
 """MCP servers: one task each, legal tool names and schemas, results mapped.
-Comes with a later issue.
+The SDK is imported inside functions only.
 """
