@@ -6,10 +6,13 @@ Event names, key order and the place of each value follow recorded streams of th
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from agent_tui.offline.token_count import text_tokens
 
 Part = Literal["start", "thinking", "text", "arguments", "block", "end"]
 """What of a reply an event carries; the journal says in which one a client left."""
@@ -204,29 +207,34 @@ def _called_by_program(block: dict[str, Any]) -> bool:
 # --- tokens -----------------------------------------------------------------------
 
 
+_IDS = {"id", "tool_use_id", "tool_id", "signature"}
+
+
 def estimate_tokens(value: Any) -> int:
-    """Tokens of a JSON value at four characters each (there is no tokenizer here), at least 1.
+    """Tokens of a JSON value, estimated (token_count.py), at least 1.
 
     Base64 data of images and documents counts as 1500 tokens a piece, not by its length.
     """
-    characters, attachments = 0, 0
+    tokens = 0.0
     stack = [value]
     while stack:
         item = stack.pop()
         if isinstance(item, str):
-            characters += len(item)
+            tokens += text_tokens(item)
         elif isinstance(item, dict):
             if item.get("type") == "base64":
-                attachments += 1
+                tokens += 1500
                 continue
-            characters += sum(len(key) + 4 for key in item)
-            stack += item.values()
+            tokens += sum(text_tokens(key) + 1 for key in item)
+            # An id is random: two of one length count alike.
+            tokens += sum(len(str(item[key])) / 4 for key in _IDS & item.keys())
+            stack += (value for key, value in item.items() if key not in _IDS)
         elif isinstance(item, list):
-            characters += 2
+            tokens += 0.5
             stack += item
         else:
-            characters += 4
-    return max(1, (characters + 3) // 4 + 1500 * attachments)
+            tokens += 1
+    return max(1, math.ceil(tokens))
 
 
 def input_tokens(body: dict[str, Any]) -> int:
