@@ -86,6 +86,12 @@ def outputs_dir() -> Path:
     return private_folder(home() / "outputs")
 
 
+def memories_dir() -> Path:
+    """What the memory tool keeps, for every folder one works in; made 0700 when missing.
+    Raises PathError."""
+    return private_folder(home() / "memories")
+
+
 def folder_slug(cwd: str | Path) -> str:
     """A name for a folder that a person recognises and that no other folder shares:
     `src-shop-3f9a0c1d`. The same for every spelling of one real path."""
