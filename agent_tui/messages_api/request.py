@@ -24,6 +24,7 @@ from agent_tui.agent.messages import (
 from agent_tui.agent.tools import AgentTool
 from agent_tui.messages_api.errors import ApiError
 from agent_tui.messages_api.models import EFFORTS, ModelInfo, model_info
+from agent_tui.messages_api.server_tools import TOOLSET_TYPE, connector_servers
 from agent_tui.messages_api.tool_schemas import object_schema, usable_tools
 from agent_tui.messages_api.wire_blocks import (
     Block,
@@ -85,6 +86,8 @@ def build_request(
         request["system"] = [text_block(system)]
     if tools:
         request["tools"] = tools
+    if servers := connector_servers(offered):
+        request["mcp_servers"] = servers
     request["messages"] = messages
     request |= _thinking(options.thinking_level, info, max_tokens, messages)
     if options.container_id:
@@ -208,10 +211,14 @@ def _strip_end(content: list[Block]) -> None:
 
 def _tool(tool: AgentTool, *, eager: bool) -> Block:
     """A tool's definition. A `type` in its wire fields makes it one of the API's own tools."""
-    if tool.wire.get("type") not in (None, "custom"):
-        return {"type": tool.wire["type"], "name": tool.name} | {
-            k: v for k, v in tool.wire.items() if k not in ("type", "name")
-        }
+    kind = tool.wire.get("type")
+    if kind not in (None, "custom"):
+        named = {} if kind == TOOLSET_TYPE else {"name": tool.name}
+        return (
+            {"type": kind}
+            | named
+            | {k: v for k, v in tool.wire.items() if k not in ("type", "name")}
+        )
     definition: Block = {"name": tool.name, "description": wire_text(tool.description)}
     definition["input_schema"] = clean_tree(object_schema(tool.parameters))
     definition |= clean_tree(tool.wire)

@@ -4,7 +4,8 @@ Types are the newest of the installed SDK's list (anthropic.types.beta, checked 
 but for code execution: facts, "Programmatic tool calling".
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agent_tui.agent.tools import AgentTool, ToolContext, ToolResult
@@ -55,3 +56,33 @@ def for_programs(tool: AgentTool) -> bool:
     """Whether a program in a container may call the tool, as the request will say."""
     callers = tool.wire.get("allowed_callers") or ()
     return any(str(caller).startswith("code_execution_") for caller in callers)
+
+
+# --- the connector --------------------------------------------------------------------
+
+CONNECTOR_BETA: Final = "mcp-client-2025-11-20"
+"""Without this beta the API knows neither mcp_servers nor the toolset's type."""
+
+
+@dataclass(slots=True)
+class ConnectorTool(AgentTool):
+    """An MCP server that the service connects to. server: its entry in mcp_servers."""
+
+    server: dict[str, Any] = field(default_factory=dict[str, Any], repr=False)
+
+
+def connector_tool(name: str, url: str, token: str | None = None) -> ConnectorTool:
+    """All tools of the server, as a request offers them. token: sent as its authorization."""
+    entry: dict[str, Any] = {"type": "url", "name": name, "url": url}
+    if token is not None:
+        entry["authorization_token"] = token
+    tool = server_tool(ServerTool(name, TOOLSET_TYPE, "tools of a server, called by the service"))
+    return ConnectorTool(
+        name, tool.description, tool.parameters, tool.execute,
+        wire={"type": TOOLSET_TYPE, "mcp_server_name": name}, server=entry,
+    )  # fmt: skip
+
+
+def connector_servers(tools: Sequence[AgentTool]) -> list[dict[str, Any]]:
+    """The mcp_servers of a request that offers these tools; each needs CONNECTOR_BETA."""
+    return [tool.server for tool in tools if isinstance(tool, ConnectorTool)]
