@@ -5,8 +5,9 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from agent_tui import processes
 from agent_tui.agent.tools import AgentTool
-from agent_tui.tools import command_run, processes
+from agent_tui.tools import command_run
 from agent_tui.tools.files import MAX_LINES, edit_tool, read_tool, write_tool
 from agent_tui.tools.search import (
     MAX_ENTRIES,

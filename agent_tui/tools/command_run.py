@@ -18,10 +18,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agent_tui import processes
+from agent_tui.processes import Family
 from agent_tui.text import duration
-from agent_tui.tools import processes
 from agent_tui.tools.output import OutputBuffer, StreamCleaner
-from agent_tui.tools.processes import Family
 from agent_tui.tools.workspace import ToolError, shown
 
 log = logging.getLogger(__name__)

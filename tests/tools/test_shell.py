@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_tui.agent.tools import ToolContext
+from agent_tui.processes import MARK
 from agent_tui.text import ansi_spans, without_ansi
 from agent_tui.tools import output
 from agent_tui.tools.builtin import builtin_tools, kill_all, reap_leftovers
@@ -32,7 +33,6 @@ from agent_tui.tools.output import (
     cap_text,
     plain,
 )
-from agent_tui.tools.processes import MARK
 from agent_tui.tools.shell import child_environment, run_command
 
 from .conftest import Call, text_of, until
