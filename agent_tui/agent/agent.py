@@ -422,6 +422,7 @@ class Agent:
                 state.pending_program_calls = 0  # the response began: they are answered
             case MessageEndEvent():
                 state.messages.append(event.message)
+                self._note_landing(event.message)
                 if isinstance(event.message, AssistantMessage):
                     self._hold_for(event.message)
             case TurnEndEvent():
@@ -437,15 +438,20 @@ class Agent:
         self.queue.hold(hold_reason(calls) if holds else None)
         self._state.pending_program_calls = calls if holds else 0
 
+    def _note_landing(self, message: AgentMessage) -> None:
+        """Before any subscriber sees it: where it landed is recorded with the message."""
+        for item in self.queue.taken():
+            if item.message is message:
+                results = self._run.last_results if self._run else 0
+                item.landed = landing(self._state.turn, results)
+
     def _after(self, event: AgentEvent) -> None:
         """After all subscribers, the session's record among them: the item is delivered."""
         if not isinstance(event, MessageEndEvent):
             return
         for item in self.queue.taken():
             if item.message is event.message:
-                self.queue.commit(
-                    item.id, landing(self._state.turn, self._run.last_results if self._run else 0)
-                )
+                self.queue.commit(item.id, item.landed)
 
 
 async def _guarded(waiting: Awaitable[None], event: AgentEvent) -> None:

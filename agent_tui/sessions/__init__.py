@@ -2,6 +2,7 @@
 One record, one write; a bad line costs only itself.
 """
 
+from agent_tui.sessions.drafts import Draft
 from agent_tui.sessions.errors import (
     NoSessionYetError,
     SessionAmbiguousError,
@@ -17,9 +18,11 @@ from agent_tui.sessions.errors import (
 from agent_tui.sessions.index import SessionInfo, find, list_all, list_sessions, newest
 from agent_tui.sessions.store import Session
 from agent_tui.sessions.subscriber import SessionRecorder
-from agent_tui.sessions.tree import QueuedMessage
+from agent_tui.sessions.tree import Delivered, QueuedMessage
 
 __all__ = [
+    "Delivered",
+    "Draft",
     "NoSessionYetError",
     "QueuedMessage",
     "Session",

@@ -17,8 +17,9 @@ from agent_tui.sessions.errors import (
     SessionNotFoundError,
 )
 from agent_tui.sessions.reader import Damage, Line, NewerHeader, read_line
-from agent_tui.sessions.records import Header, MessageRecord
+from agent_tui.sessions.records import Header, MessageRecord, Record
 from agent_tui.sessions.store import SUFFIX, folder_of, id_in_name, sessions_folder
+from agent_tui.sessions.tree import SessionTree
 from agent_tui.text import cut
 
 log = logging.getLogger(__name__)
@@ -37,7 +38,8 @@ class SessionInfo:
     first_prompt: one line, cut at PROMPT_LENGTH; foreign text. messages: exact for a file
     of up to 2 * SAMPLE bytes, else estimated (exact False). damage: "" or what is wrong,
     as far as the bytes read tell. cwd is "" when the header is not readable. begun: it holds
-    a record, or may; False when the program was killed before the first one was written.
+    something to go on with, or may: a message, a queued one, a draft. attended: somebody was
+    there; False when only runs of -p have used it. draft: as first_prompt.
     """
 
     path: Path
@@ -51,6 +53,8 @@ class SessionInfo:
     exact: bool = True
     damage: str = ""
     begun: bool = True
+    attended: bool = True
+    draft: str = ""
 
 
 def list_sessions(cwd: str, home: Path) -> list[SessionInfo]:
@@ -64,12 +68,22 @@ def list_all(home: Path) -> list[SessionInfo]:
     return _infos(path for folder in _folders(home) for path in _files(folder))
 
 
-def newest(cwd: str, home: Path) -> SessionInfo | None:
+def newest(cwd: str, home: Path, *, attended: bool = False) -> SessionInfo | None:
     """The session of the folder that was changed last; None if there is none. One that was
-    never begun is passed over: there is nothing in it to go on with."""
+    never begun is passed over: there is nothing in it to go on with.
+
+    attended: rather one in which somebody was there; one of -p only where there is no other.
+    """
     paths = sorted(_files(folder_of(cwd, home)), key=_modified, reverse=True)
-    infos = (info for path in paths if (info := read_info(path)) is not None)
-    return next((info for info in infos if info.begun), None)
+    last: SessionInfo | None = None
+    for path in paths:
+        info = read_info(path)
+        if info is None or not info.begun:
+            continue
+        if info.attended or not attended:
+            return info
+        last = last or info
+    return last
 
 
 def find(wanted: str, cwd: str, home: Path) -> SessionInfo:
@@ -102,12 +116,16 @@ def read_info(path: Path) -> SessionInfo | None:
             stat = os.fstat(file.fileno())
             head = file.read(SAMPLE)
             tail = _tail(file, stat.st_size)
+            info = SessionInfo(path, id_in_name(path), "", 0.0, stat.st_mtime, stat.st_size)
+            face = _read_head(info, head)
+            if face == "print":
+                info.attended = _was_attended(file)
     except OSError as error:
         log.warning("%s is left out of the list: %s", path, error)
         return None
-    info = SessionInfo(path, id_in_name(path), "", 0.0, stat.st_mtime, stat.st_size)
-    _read_head(info, head)
     _count(info, head, tail)
+    if info.begun and info.exact and not info.messages and not info.damage:
+        info.begun = _is_begun(info, head + tail)
     if not info.damage and stat.st_size and not (tail or head).endswith(b"\n"):
         info.damage = "its last line is cut short"
     return info
@@ -118,7 +136,26 @@ def _tail(file: BinaryIO, size: int) -> bytes:
     return file.read(SAMPLE)
 
 
-def _read_head(info: SessionInfo, head: bytes) -> None:
+def _was_attended(file: BinaryIO) -> bool:
+    """Whether another face went on in a session that -p made."""
+    file.seek(0)
+    return any(line.startswith(b'{"type":"face"') for line in file)
+
+
+def _is_begun(info: SessionInfo, data: bytes) -> bool:
+    """Of a file without messages: whether a queued message or a draft is in it."""
+    tree = SessionTree()
+    for number, line in enumerate(data.split(b"\n"), 1):
+        for parsed in read_line(Line(number, line), lambda _: True):
+            if isinstance(parsed, Record):
+                tree.apply(parsed)
+    info.draft = _one_line(tree.draft.whole)
+    return bool(tree.draft or tree.queue.items())
+
+
+def _read_head(info: SessionInfo, head: bytes) -> str | None:
+    """Fills in what the head tells; gives the face that made the session."""
+    face: str | None = None
     lines = head.split(b"\n")
     rest = lines.pop()
     headed = False
@@ -129,9 +166,10 @@ def _read_head(info: SessionInfo, head: bytes) -> None:
                     if not headed:
                         headed = True
                         info.id, info.cwd, info.created = parsed.id, parsed.cwd, parsed.created
+                        face = parsed.face
                 case NewerHeader():
                     info.damage = f"it is of a newer agent-tui (format {parsed.version})"
-                    return
+                    return face
                 case Damage():
                     info.damage = info.damage or f"line {number} {parsed.reason}"
                 case MessageRecord(message=UserMessage() as message) if not info.first_prompt:
@@ -143,6 +181,7 @@ def _read_head(info: SessionInfo, head: bytes) -> None:
         info.damage = "its first line cannot be read"
     if not info.first_prompt:
         info.first_prompt = _prompt_in_part(rest)
+    return face
 
 
 _PROMPT = re.compile(r'"role":"user".*?"type":"text","text":"((?:[^"\\]|\\.)*)', re.DOTALL)

@@ -48,7 +48,8 @@ class _Record(BaseModel):
 
 
 class Header(BaseModel):
-    """The first line. cwd: the folder the session belongs to. created: seconds since 1970."""
+    """The first line. cwd: the folder the session belongs to. created: seconds since 1970.
+    face: what made it, where that is known: "print" is a run of -p."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -57,16 +58,21 @@ class Header(BaseModel):
     id: str
     cwd: str = ""
     created: float = 0.0
+    face: str | None = None
 
 
 class MessageRecord(_Record):
     """A message of the transcript; it becomes the active leaf.
 
     outcome: id of the tool_outcome record that holds the message, instead of repeating it.
+    delivered, landed: of a message from the queue: as what it went out, and where it landed, in
+    words ("turn 3, after 2 tool results").
     """
 
     type: Literal["message"] = "message"
     outcome: str | None = None
+    delivered: QueueKind | None = None
+    landed: str | None = None
     message: AgentMessage | None = None
 
 
@@ -110,11 +116,27 @@ class ContainerRecord(_Record):
     container: Container | None
 
 
+class FaceRecord(_Record):
+    """Another face than the one that made the session went on in it."""
+
+    type: Literal["face"] = "face"
+    face: str
+
+
+class PasteRecord(_Record):
+    """A paste in a draft, written once: drafts name it by the record's id."""
+
+    type: Literal["paste"] = "paste"
+    text: str
+
+
 class DraftRecord(_Record):
-    """The text in the composer; the last one counts."""
+    """The text in the composer; the last one counts. pastes: of each placeholder that stands in
+    it for a paste, the id of the paste's record."""
 
     type: Literal["draft"] = "draft"
     text: str
+    pastes: dict[str, str] | None = None
 
 
 class LeafRecord(_Record):
@@ -143,6 +165,8 @@ Record = (
     | ModelRecord
     | ThinkingRecord
     | ContainerRecord
+    | FaceRecord
+    | PasteRecord
     | DraftRecord
     | LeafRecord
     | MendRecord
@@ -152,7 +176,7 @@ ADAPTERS: dict[str, TypeAdapter[Any]] = {
     model.model_fields["type"].default: TypeAdapter(model)
     for model in (
         MessageRecord, ToolOutcomeRecord, QueueRecord, ModelRecord, ThinkingRecord,
-        ContainerRecord, DraftRecord, LeafRecord, MendRecord,
+        ContainerRecord, FaceRecord, PasteRecord, DraftRecord, LeafRecord, MendRecord,
     )
 }  # fmt: skip
 """How to validate a record, by its type."""
@@ -160,11 +184,14 @@ ADAPTERS: dict[str, TypeAdapter[Any]] = {
 # Never secrets, and a mask that took them for one would break the tree or a signature.
 _NOT_MASKED = {
     "id", "role", "type", "parent_id", "item_id", "tool_call_id", "queue_item_id", "api_id",
-    "outcome", "target", "signature", "redacted", "data", "media_type", "ids",
+    "outcome", "target", "signature", "redacted", "data", "media_type", "ids", "pastes",
 }  # fmt: skip
 
 # Left out of a line when None; a reader gets the same by default.
-_OPTIONAL = {"outcome", "message", "item_id", "kind", "steer", "follow_up"}
+_OPTIONAL = {
+    "outcome", "message", "item_id", "kind", "steer", "follow_up", "delivered", "landed", "pastes",
+    "face",
+}  # fmt: skip
 
 
 def encode(record: Record | Header, mask: Mask | None = None) -> bytes:

@@ -13,6 +13,7 @@ from pathlib import Path
 from agent_tui.agent.message_queue import QueueKind
 from agent_tui.agent.messages import AgentMessage, Container, ToolResultMessage, new_id
 from agent_tui.paths import folder_slug
+from agent_tui.sessions.drafts import Draft
 from agent_tui.sessions.errors import (
     SessionClosedError,
     SessionNotFoundError,
@@ -23,12 +24,14 @@ from agent_tui.sessions.reader import load_session
 from agent_tui.sessions.records import (
     ContainerRecord,
     DraftRecord,
+    FaceRecord,
     Header,
     LeafRecord,
     Mask,
     MendRecord,
     MessageRecord,
     ModelRecord,
+    PasteRecord,
     QueueOp,
     QueueRecord,
     Record,
@@ -36,7 +39,7 @@ from agent_tui.sessions.records import (
     ToolOutcomeRecord,
     encode,
 )
-from agent_tui.sessions.tree import QueuedMessage, SessionTree
+from agent_tui.sessions.tree import Delivered, QueuedMessage, SessionTree
 from agent_tui.sessions.writer import Line, SessionWriter, Ticket
 
 log = logging.getLogger(__name__)
@@ -85,14 +88,17 @@ class Session:
     # --- making ---------------------------------------------------------------------
 
     @classmethod
-    def create(cls, cwd: str, home: Path, *, mask: Mask | None = None) -> "Session":
+    def create(
+        cls, cwd: str, home: Path, *, mask: Mask | None = None, face: str | None = None
+    ) -> "Session":
         """A new session of the folder `cwd`, under home/sessions. The file is made with the
         first message, queue item or draft, so that looking around leaves no empty ones.
 
-        mask: applied to every string before it is written; it takes the secrets out. It runs
-        in the writer's thread. A message is final once it is recorded: do not change it.
+        face: see Header. mask: applied to every string before it is written; it takes the
+        secrets out. It runs in the writer's thread. A message is final once it is recorded: do
+        not change it.
         """
-        header = _new_header(cwd)
+        header = _new_header(cwd, face)
         stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(header.created))
         path = folder_of(cwd, home) / f"{stamp}_{header.id}{SUFFIX}"
         return cls(header, path=path, writer=SessionWriter(path), mask=mask, new=True)
@@ -166,6 +172,11 @@ class Session:
         return self._header.created
 
     @property
+    def face(self) -> str | None:
+        """What made it (Header), or the last other face that went on in it."""
+        return self._tree.faces[-1] if self._tree.faces else self._header.face
+
+    @property
     def read_only(self) -> bool:
         return self._read_only
 
@@ -192,7 +203,8 @@ class Session:
         return self._tree.container
 
     @property
-    def draft(self) -> str:
+    def draft(self) -> Draft:
+        """What was typed and not sent. A message that holds the same text ends it."""
         return self._tree.draft
 
     @property
@@ -222,15 +234,26 @@ class Session:
         """True when the message of this queue item is recorded."""
         return item_id in self._tree.queue.delivered
 
+    def deliveries(self) -> dict[str, Delivered]:
+        """How the queue's items went out and where they landed, by their ids."""
+        return dict(self._tree.deliveries)
+
     def parent_of(self, record_id: str) -> str | None:
         """The record before it on its branch. Raises KeyError."""
         return self._tree.parent_of(record_id)
 
     # --- what is recorded ---------------------------------------------------------------
 
-    def append_message(self, message: AgentMessage, *, after: str | None = ACTIVE_LEAF) -> Ticket:
+    def append_message(
+        self,
+        message: AgentMessage,
+        *,
+        after: str | None = ACTIVE_LEAF,
+        delivered: Delivered | None = None,
+    ) -> Ticket:
         """The message becomes the active leaf, behind `after` (a record's id; None: it begins
-        a branch of its own; by default the active leaf). Synced.
+        a branch of its own; by default the active leaf). delivered: of one from the queue.
+        Synced.
 
         A message already on the active branch is not written again. Raises KeyError for an
         unknown `after`, SessionClosedError.
@@ -247,6 +270,8 @@ class Session:
             id=new_id() if message.id in self._tree else message.id,
             parent_id=after,
             message=message,
+            delivered=delivered.kind if delivered else None,
+            landed=delivered.landed if delivered else None,
         )
         lines = record
         written = self._written_outcomes.pop(message.id, None)
@@ -315,11 +340,24 @@ class Session:
             MendRecord(parent_id=self._tree.leaf, what=what, ids=ids, text=text), sync=True
         )
 
-    def record_draft(self, text: str) -> Ticket:
-        """The composer's text, to be there again after a crash. Call it at rest, not per key."""
-        if text == self._tree.draft:
+    def enter(self, face: str) -> None:
+        """This face goes on in the session. Written with what it records first: looking in
+        changes nothing."""
+        if face != self.face:
+            self._record(FaceRecord(parent_id=self._tree.leaf, face=face), held=True)
+
+    def record_draft(self, draft: Draft) -> Ticket:
+        """The composer's text, to be there again after a crash. Call it at rest, not per key.
+        Each paste is written once, however often the text around it changes."""
+        if draft == self._tree.draft:
             return _done(True)
-        return self._record(DraftRecord(parent_id=self._tree.leaf, text=text), begins=bool(text))
+        pastes: dict[str, str] = {}
+        for name, text in draft.pastes.items():
+            if text not in self._tree.pastes:
+                self._record(PasteRecord(parent_id=self._tree.leaf, text=text), begins=True)
+            pastes[name] = self._tree.pastes[text]
+        record = DraftRecord(parent_id=self._tree.leaf, text=draft.text, pastes=pastes or None)
+        return self._record(record, begins=bool(draft))
 
     def move_leaf(self, record_id: str | None) -> Ticket:
         """The next message follows this record; None: it begins anew. Raises KeyError."""
@@ -365,9 +403,11 @@ class Session:
         *,
         sync: bool = False,
         begins: bool = False,
+        held: bool = False,
     ) -> Ticket:
         """Apply a record and hand its line to the writer. written: what the line holds, if
-        not all of the record. begins: worth a file of its own (see create)."""
+        not all of the record. begins: worth a file of its own (see create). held: not worth a
+        line by itself; it goes before the next record."""
         if self._closed:
             raise SessionClosedError
         problem = self._tree.apply(record)
@@ -376,15 +416,15 @@ class Session:
         if self._writer is None:
             return _done(True)
         line = partial(encode, written or record, self._mask)
-        if self._new and not begins:
+        if held or (self._new and not begins):
             self._held.append(line)
             return _done(True)
         if self._new:
             self._new = False
             self._writer.put(encode(self._header))
-            for held in self._held:
-                self._writer.put(held)
-            self._held.clear()
+        for waiting in self._held:
+            self._writer.put(waiting)
+        self._held.clear()
         return self._writer.put(line, sync=sync)
 
     def _branch_ids(self) -> set[str]:
@@ -400,8 +440,8 @@ def _copy(message: ToolResultMessage) -> ToolResultMessage | None:
         return None
 
 
-def _new_header(cwd: str) -> Header:
-    return Header(id=new_id(), cwd=cwd, created=round(time.time(), 3))
+def _new_header(cwd: str, face: str | None = None) -> Header:
+    return Header(id=new_id(), cwd=cwd, created=round(time.time(), 3), face=face)
 
 
 def _done(ok: bool) -> Ticket:

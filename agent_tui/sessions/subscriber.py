@@ -9,6 +9,7 @@ from agent_tui.agent.events import MessageEndEvent, ToolExecutionEndEvent
 from agent_tui.agent.message_queue import QueueItem, QueueKind
 from agent_tui.agent.messages import AgentMessage
 from agent_tui.sessions.store import Session
+from agent_tui.sessions.tree import Delivered
 from agent_tui.sessions.writer import Ticket
 
 log = logging.getLogger(__name__)
@@ -21,6 +22,7 @@ class Queue(Protocol):
     def paused(self) -> bool: ...
     def items(self) -> list[QueueItem]: ...
     def history(self) -> list[QueueItem]: ...
+    def taken(self) -> list[QueueItem]: ...
     def add(self, kind: QueueKind, message: AgentMessage, item_id: str | None = None) -> Any: ...
     def pause(self) -> None: ...
     def subscribe(self, fn: Callable[[], None]) -> Callable[[], None]: ...
@@ -44,6 +46,7 @@ class SessionRecorder:
         self._notify = notify
         self._patience = patience
         self._seen: dict[str, tuple[AgentMessage, str]] = {}
+        self._queue: Queue | None = None
 
     @property
     def session(self) -> Session:
@@ -57,7 +60,10 @@ class SessionRecorder:
             case MessageEndEvent() | ToolExecutionEndEvent() if self._session.closed:
                 log.warning("a %s came after the session was closed", event.type)
             case MessageEndEvent():
-                await self._durable(self._session.append_message(event.message))
+                delivered = self._delivered(event.message)
+                await self._durable(
+                    self._session.append_message(event.message, delivered=delivered)
+                )
             case ToolExecutionEndEvent():
                 await self._durable(
                     self._session.record_tool_outcome(event.result, duration_ms=event.duration_ms)
@@ -68,6 +74,7 @@ class SessionRecorder:
     def attach_queue(self, queue: Queue) -> Callable[[], None]:
         """Puts the items of the session back into the queue (paused, if it was), then records
         each change of it. Returns how to stop that."""
+        self._queue = queue
         if self._session.queue_paused:
             queue.pause()
         stored = self._session.queue_items()
@@ -115,6 +122,12 @@ class SessionRecorder:
             done = False
         self._say_warnings()
         return done
+
+    def _delivered(self, message: AgentMessage) -> Delivered | None:
+        """How a message of the queue goes out; None for one that was never queued."""
+        taken = self._queue.taken() if self._queue is not None else []
+        item = next((item for item in taken if item.message is message), None)
+        return None if item is None else Delivered(item.kind, item.landed)
 
     def _is_edited(self, item: QueueItem) -> bool:
         message, text = self._seen.get(item.id, (None, ""))

@@ -12,14 +12,18 @@ from agent_tui.agent.messages import (
     AssistantMessage,
     Container,
     ToolResultMessage,
+    UserMessage,
 )
+from agent_tui.sessions.drafts import Draft
 from agent_tui.sessions.records import (
     ContainerRecord,
     DraftRecord,
+    FaceRecord,
     LeafRecord,
     MendRecord,
     MessageRecord,
     ModelRecord,
+    PasteRecord,
     QueueRecord,
     Record,
     ThinkingRecord,
@@ -36,6 +40,14 @@ class QueuedMessage:
     id: str
     kind: QueueKind
     message: AgentMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """How a queue item went out. landed: where, in words; "" when that was not recorded."""
+
+    kind: QueueKind
+    landed: str
 
 
 @dataclass(slots=True)
@@ -67,16 +79,19 @@ class QueueState:
     def of_kind(self, kind: QueueKind) -> list[QueuedMessage]:
         return [item for item in self._items.values() if item.kind == kind]
 
-    def deliver(self, message: AgentMessage) -> None:
+    def deliver(self, message: AgentMessage) -> tuple[str, QueueKind | None] | None:
         """The message is recorded. Kinds that cannot carry a queue_item_id are known by the
-        id of the queued message itself."""
+        id of the queued message itself. Gives the item's id and its kind, where that is known;
+        None for a message that was never queued."""
         item_id = getattr(message, "queue_item_id", None)
         if not isinstance(item_id, str):
             same = (item.id for item in self._items.values() if item.message.id == message.id)
             item_id = next(same, None)
-        if item_id is not None:
-            self._items.pop(item_id, None)
-            self.delivered.add(item_id)
+        if item_id is None:
+            return None
+        item = self._items.pop(item_id, None)
+        self.delivered.add(item_id)
+        return item_id, None if item is None else item.kind
 
     def apply(self, record: QueueRecord) -> str | None:
         """Returns what is wrong with the record, None if nothing is."""
@@ -124,7 +139,12 @@ class SessionTree:
         self.model: str | None = None
         self.thinking: str | None = None
         self.container: Container | None = None
-        self.draft = ""
+        self.faces: list[str] = []
+        self.draft = Draft()
+        self.pastes: dict[str, str] = {}
+        """Ids of paste records, by their text."""
+        self.deliveries: dict[str, Delivered] = {}
+        """How queue items went out, by their ids."""
         self.mends: list[MendRecord] = []
         self.durations: dict[str, int] = {}
         self._nodes: dict[str, Node] = {}
@@ -152,6 +172,8 @@ class SessionTree:
             case ToolOutcomeRecord():
                 return self._apply_outcome(record, node)
             case QueueRecord():
+                if record.op == "add":
+                    self._draft_was_sent(record.message)
                 return self.queue.apply(record)
             case ModelRecord():
                 self.model = record.model
@@ -159,8 +181,12 @@ class SessionTree:
                 self.thinking = record.level
             case ContainerRecord():
                 self.container = record.container
+            case FaceRecord():
+                self.faces.append(record.face)
+            case PasteRecord():
+                self.pastes[record.text] = record.id
             case DraftRecord():
-                self.draft = record.text
+                return self._apply_draft(record)
             case MendRecord():
                 self.mends.append(record)
             case LeafRecord():
@@ -192,8 +218,25 @@ class SessionTree:
             return "refers to a tool result that could not be read"
         node.message = message
         self.leaf = record.id
-        self.queue.deliver(message)
+        self._draft_was_sent(message)
+        if (item := self.queue.deliver(message)) is not None:
+            kind = record.delivered or item[1]
+            if kind is not None:
+                self.deliveries[item[0]] = Delivered(kind, record.landed or "")
         return None
+
+    def _apply_draft(self, record: DraftRecord) -> str | None:
+        held = {record_id: text for text, record_id in self.pastes.items()}
+        named = record.pastes or {}
+        known = {name: held[of] for name, of in named.items() if of in held}
+        self.draft = Draft(record.text, known)
+        return "names a paste that could not be read" if len(known) < len(named) else None
+
+    def _draft_was_sent(self, message: AgentMessage | None) -> None:
+        """What is sent is a draft no more, by the very record that holds it: a crash leaves the
+        one or the other, never both and never none."""
+        if self.draft and isinstance(message, UserMessage) and message.text == self.draft.whole:
+            self.draft = Draft()
 
     def _apply_outcome(self, record: ToolOutcomeRecord, node: Node) -> str | None:
         message = record.message

@@ -15,6 +15,7 @@ from session_making import assistant, every_kind, lines_of, quick_session, resul
 
 from agent_tui.agent.messages import AgentMessage, ToolResultMessage
 from agent_tui.sessions import Session, SessionDamagedError
+from agent_tui.sessions.drafts import Draft
 
 NAME = "20260101T000000_0123456789abcdef.jsonl"
 
@@ -150,7 +151,7 @@ class Play:
 
     def draft(self, number: int) -> None:
         self.now.draft = f"draft {number}"
-        self.session.record_draft(self.now.draft)
+        self.session.record_draft(Draft(self.now.draft))
 
     def model(self, number: int) -> None:
         if self.path.exists():
@@ -169,7 +170,7 @@ def check(session: Session, expected: Expected) -> None:
     queue = [(i.kind, i.id, i.message.text) for i in session.queue_items()]  # type: ignore
     assert queue == sorted(expected.queue, key=lambda item: item[0] == "follow_up")
     assert session.queue_paused == expected.paused
-    assert (session.draft, session.model) == (expected.draft, expected.model)
+    assert (session.draft.text, session.model) == (expected.draft, expected.model)
 
 
 @settings(max_examples=60, deadline=None)

@@ -14,6 +14,7 @@ from agent_tui.sessions import (
     SessionTooNewError,
 )
 from agent_tui.sessions import reader as reader_module
+from agent_tui.sessions.drafts import Draft
 from agent_tui.sessions.records import MessageRecord, encode
 
 
@@ -151,7 +152,7 @@ def test_a_record_behind_a_broken_one_is_found_though_its_parent_is_lost(file: P
     first, lost, last = user("first"), user("lost"), user("last")
     session.append_message(first)
     session.append_message(lost)
-    session.record_draft("a draft")
+    session.record_draft(Draft("a draft"))
     session.append_message(last)
     session.close()
     change_line(file, 3, lambda _: b"\x00" * 50 + b"\n")
@@ -240,7 +241,7 @@ def test_unknown_records_and_those_of_newer_versions_keep_their_place(file: Path
     assert session.messages() == [first, last]
     assert "bookmark" in session.notices[0]
     assert "newer version" in session.notices[1]
-    session.record_draft("on")
+    session.record_draft(Draft("on"))
     session.close()
     assert file.read_bytes().startswith(before)
 

@@ -9,6 +9,7 @@ from session_making import assistant, every_kind, lines_of, quick_session, resul
 
 from agent_tui.agent.messages import AgentMessage, BashExecutionMessage, Container
 from agent_tui.sessions import Session, SessionClosedError
+from agent_tui.sessions.drafts import Draft
 from agent_tui.sessions.records import MAX_DETAILS
 
 
@@ -60,7 +61,7 @@ def test_looking_around_leaves_no_file(tmp_path: Path) -> None:
     session = Session.create("/src/p", tmp_path)
     session.record_model("m")
     session.record_thinking("high")
-    session.record_draft("")
+    session.record_draft(Draft(""))
     assert session.close()
     assert list(tmp_path.rglob("*")) == []
 
@@ -81,18 +82,18 @@ def test_the_last_setting_counts_and_equal_ones_are_not_repeated(file: Path) -> 
     for _ in range(3):
         session.record_model("one")
         session.record_thinking("low")
-        session.record_draft("half a th")
+        session.record_draft(Draft("half a th"))
         session.record_container(Container(id="c1", expires_at="2026-01-01T00:00:00Z"))
     session.record_model("two")
-    session.record_draft("half a thought")
+    session.record_draft(Draft("half a thought"))
     again = reopened(session)
-    assert (again.model, again.thinking, again.draft) == ("two", "low", "half a thought")
+    assert (again.model, again.thinking, again.draft.text) == ("two", "low", "half a thought")
     assert again.container == Container(id="c1", expires_at="2026-01-01T00:00:00Z")
     assert len(lines_of(file)) == 2 + 6
     again.record_container(None)
-    again.record_draft("")
+    again.record_draft(Draft(""))
     last = reopened(again)
-    assert (last.container, last.draft) == (None, "")
+    assert (last.container, last.draft.text) == (None, "")
     last.close()
 
 
@@ -127,7 +128,7 @@ def test_a_closed_session_takes_no_records(file: Path) -> None:
     with pytest.raises(SessionClosedError):
         session.append_message(user("y"))
     with pytest.raises(SessionClosedError):
-        session.record_draft("y")
+        session.record_draft(Draft("y"))
     assert len(lines_of(file)) == 2
 
 
@@ -139,8 +140,8 @@ def test_what_is_added_to_a_session_opened_for_reading_stays_in_memory(file: Pat
     before = file.read_bytes()
     reading = Session.open(file, read_only=True)
     assert reading.append_message(more).result(1)
-    reading.record_draft("z")
-    assert (reading.messages(), reading.draft) == ([first, more], "z")
+    reading.record_draft(Draft("z"))
+    assert (reading.messages(), reading.draft.text) == ([first, more], "z")
     assert reading.close()
     assert file.read_bytes() == before
     assert [p.name for p in file.parent.iterdir()] == [file.name], "it takes no lock"
@@ -403,7 +404,7 @@ def test_no_secret_is_written(file: Path) -> None:
     session.record_tool_outcome(answer)
     session.append_message(answer)
     session.record_queue("add", "i", kind="steer", message=user(secret))
-    session.record_draft(secret)
+    session.record_draft(Draft(secret))
     again = reopened(session)
     assert secret not in file.read_text("utf-8")
     assert [m.text for m in again.messages()][:2] == ["my key is ***", "you said ***"]  # type: ignore
