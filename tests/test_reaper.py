@@ -21,7 +21,7 @@ from agent_tui.reaper import reaper
 for command in sys.argv[2:]:
     child = subprocess.Popen(["sh", "-c", command], start_new_session=True)
     reaper.watch(child.pid)
-    if command.endswith("# let go"):
+    if command.endswith("# let-go"):
         reaper.forget(child.pid)
 open(sys.argv[1], "w").close()
 if sys.argv[1].endswith("quit"):
@@ -71,7 +71,7 @@ def test_children_that_ignore_signals_end_with_the_program(
 
 
 def test_what_was_forgotten_is_let_be(tmp_path: Path, children: list[int]) -> None:
-    program = run(tmp_path, children, "kept", "let go")
+    program = run(tmp_path, children, "kept", "let-go")
     program.kill()
     program.wait(10)
     until(lambda: not alive(children[0]), 5)
