@@ -4,6 +4,8 @@
 
 BIN := .venv/bin
 ARGS ?=
+# Processes that run tests; most tests wait for a terminal or a server. 0: one, as under pytest.
+WORKERS ?= 3
 
 .PHONY: help run test lint types bench soak sabotage snapshots picture config constraints clean
 
@@ -24,7 +26,7 @@ run: .venv/.run
 	@exec $(BIN)/agent-tui $(ARGS)
 
 test: .venv/.dev
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import socket
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -89,12 +90,28 @@ def logging_as_before() -> Iterator[None]:
 
 
 # --- the report -----------------------------------------------------------------------
+# Tests run in several processes (pytest-xdist): what they have to say travels with their
+# reports (record_property) or at the end (workeroutput), to the one that started them.
 
 _outcomes: dict[str, str] = {}
 _WORSE = ("passed", "skipped", "xfailed", "xpassed", "failed", "error")
+_recordings: set[str] = set()
+_overruled: set[tuple[str, str, str]] = set()
+_loop_cases: set[str] = set()
+_DESELECTED = "agent_tui_deselected"
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    for name, value in report.user_properties:
+        match name, value:
+            case "recording", str():
+                _recordings.add(value)
+            case "overruled", (str(recording), str(field), str(why)):
+                _overruled.add((recording, field, why))
+            case "loop case", _:
+                _loop_cases.add(report.nodeid)
+            case _:
+                pass
     outcome: str = report.outcome
     if hasattr(report, "wasxfail"):
         outcome = "xpassed" if outcome == "passed" else "xfailed"
@@ -108,8 +125,32 @@ def pytest_deselected(items: list[pytest.Item]) -> None:
     _outcomes.update({item.nodeid: "deselected" for item in items})
 
 
-def pytest_sessionfinish() -> None:
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    for test in getattr(node, "workeroutput", {}).get(_DESELECTED, ()):
+        _outcomes[test] = "deselected"
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
     """AGENT_TUI_TEST_REPORT names a file that gets {"outcomes": {node id: outcome}}."""
+    if hasattr(session.config, "workeroutput"):  # one of several processes
+        gone = [test for test, outcome in _outcomes.items() if outcome == "deselected"]
+        session.config.workeroutput[_DESELECTED] = gone
+        return
     report = os.environ.get("AGENT_TUI_TEST_REPORT")
     if report:
         Path(report).write_text(json.dumps({"outcomes": _outcomes}, indent=1), encoding="utf-8")
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    if _recordings:
+        terminalreporter.section("recordings")
+        folders = Counter(Path(path).parent.name for path in _recordings)
+        counts = ", ".join(f"{n} of {folder}/" for folder, n in sorted(folders.items()))
+        terminalreporter.write_line(
+            f"recordings: {len(_recordings)} ran ({counts}), overrules: {len(_overruled)}"
+        )
+        for name, field, why in sorted(_overruled):
+            terminalreporter.write_line(f"  overruled {name}: {field}: {why}")
+    if _loop_cases:
+        terminalreporter.write_line(f"loop cases: {len(_loop_cases)} ran")

@@ -115,7 +115,8 @@ def test_every_built_feature_names_a_test_that_exists():
 # --- the report and the counts --------------------------------------------------------
 
 
-def test_the_report_tells_what_became_of_each_test(tmp_path: Path):
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_the_report_tells_what_became_of_each_test(tmp_path: Path, workers: str):
     (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
     (tmp_path / "test_it.py").write_text(
         "import pytest\n"
@@ -132,7 +133,10 @@ def test_the_report_tells_what_became_of_each_test(tmp_path: Path):
     )
     report = tmp_path / "report.json"
     subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-k", "not left_out", "-p", "no:cacheprovider"],
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-n", workers),
+            *("-k", "not left_out", "-p", "no:cacheprovider"),
+        ],
         cwd=tmp_path, env={**os.environ, "AGENT_TUI_TEST_REPORT": str(report)},
         capture_output=True, check=False,
     )  # fmt: skip

@@ -59,9 +59,6 @@ from agent_tui.conversation.validation import validate_arguments
 
 Case = dict[str, Any]
 
-RAN: list[str] = []
-"""Names of the cases that ran in this test session."""
-
 _KNOWN_KEYS = {
     "case": "name why run prompt initial_messages config model_turns tools actions expect",
     "turn": "thinking text tool_calls delay chunk_delay stop_reason error throw no_start",
@@ -91,7 +88,6 @@ def run_case(case: Case) -> None:
     check_keys("case", case)
     run = _CaseRun(case)
     clock_loop.run(run.play())
-    RAN.append(case["name"])
     _compare(case, run)
 
 

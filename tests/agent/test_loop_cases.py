@@ -3,6 +3,7 @@ AGENT_TUI_LOOP_CASES names (separated by os.pathsep)."""
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,8 +24,9 @@ def _cases() -> list[tuple[str, Case]]:
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in _cases()])
-def test_case(case: Case) -> None:
+def test_case(case: Case, record_property: Callable[[str, object], None]) -> None:
     run_case(case)
+    record_property("loop case", case["name"])
 
 
 def test_the_whole_law_is_here() -> None:

@@ -4,6 +4,7 @@ Without npm, or without a registry, tests that need them are skipped, saying so;
 they fail instead: there the registry is part of what is tested.
 """
 
+import fcntl
 import json
 import os
 import shutil
@@ -58,8 +59,15 @@ def _cached(config: pytest.Config, name: str, command: Any) -> Path:
     peers = cache.mkdir("peers") if cache else Path(tempfile.gettempdir()) / "agent-tui-peers"
     peers.mkdir(exist_ok=True)
     folder = peers / name
-    if folder.exists():
-        return folder
+    # Tests run in several processes: one installs, the others wait for it.
+    with (peers / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            _install(name, folder, command)
+    return folder
+
+
+def _install(name: str, folder: Path, command: Any) -> None:
     fresh = folder.with_name(f"{name}.{os.getpid()}")
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir()
@@ -69,7 +77,6 @@ def _cached(config: pytest.Config, name: str, command: Any) -> Path:
         last = (run.stderr.strip() or run.stdout.strip()).splitlines()[-1:]
         _without(f"{name} cannot be installed: {' '.join(last)[:300]}")
     fresh.rename(folder)
-    return folder
 
 
 def _without(why: str) -> NoReturn:

@@ -1,11 +1,10 @@
-"""The SDK, imported once for the whole room (it costs seconds), and the count of recordings."""
+"""The SDK, imported once for the whole room (it costs seconds); recordings that ran are told."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from recording_counts import OVERRULES, RECORDINGS_RUN
 
 Json = dict[str, Any]
 
@@ -36,25 +35,8 @@ def accumulate() -> Callable[[bytes], Awaitable[Json]]:
 
 
 @pytest.fixture
-def counted(request: pytest.FixtureRequest) -> Iterator[None]:
+def counted(request: pytest.FixtureRequest) -> None:
     """Counts the recording of this test as run."""
     path = request.getfixturevalue("recording")
     assert isinstance(path, Path)
-    RECORDINGS_RUN.add(str(path))
-    yield
-
-
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    if not RECORDINGS_RUN:
-        return
-    terminalreporter.section("recordings")
-    folders: dict[str, int] = {}
-    for path in RECORDINGS_RUN:
-        folder = Path(path).parent.name
-        folders[folder] = folders.get(folder, 0) + 1
-    counts = ", ".join(f"{n} of {folder}/" for folder, n in sorted(folders.items()))
-    terminalreporter.write_line(
-        f"recordings: {len(RECORDINGS_RUN)} ran ({counts}), overrules: {len(OVERRULES)}"
-    )
-    for name, field, why in sorted(OVERRULES):
-        terminalreporter.write_line(f"  overruled {name}: {field}: {why}")
+    request.node.user_properties.append(("recording", str(path)))

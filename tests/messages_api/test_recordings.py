@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import stream_making
-from recording_counts import OVERRULES as OVERRULED
 
 from agent_tui.agent.events import (
     DoneEvent,
@@ -108,7 +107,9 @@ def replay(events: list[Json]) -> tuple[list[StreamEvent], AssistantMessage]:
 
 @every_recording
 async def test_equals_the_sdk(
-    recording: Path, accumulate: Callable[[bytes], Awaitable[Json]]
+    recording: Path,
+    accumulate: Callable[[bytes], Awaitable[Json]],
+    record_property: Callable[[str, object], None],
 ) -> None:
     body = recording.read_bytes()  # noqa: ASYNC240
     ours = as_sent(replay(read_events(body))[1])
@@ -117,16 +118,17 @@ async def test_equals_the_sdk(
         theirs = await accumulate(body)
     except Exception as error:
         assert "*" in overruled, f"the SDK raised {error!r}"
-        OVERRULED.append((recording.stem, "all", overruled["*"]))
+        record_property("overruled", (recording.stem, "all", overruled["*"]))
         return
     fields = (set(ours) | set(theirs)) - {"type", "role"}
     differing = {f for f in fields if full(ours.get(f)) != full(theirs.get(f))}
     if "*" in overruled:
         assert differing, "no longer differs: remove the overrule"
-        OVERRULED.append((recording.stem, "all", overruled["*"]))
+        record_property("overruled", (recording.stem, "all", overruled["*"]))
         return
     assert differing == set(overruled), {f: (ours.get(f), theirs.get(f)) for f in differing}
-    OVERRULED.extend((recording.stem, f, why) for f, why in overruled.items())
+    for field, why in overruled.items():
+        record_property("overruled", (recording.stem, field, why))
 
 
 def as_sent(message: AssistantMessage) -> Json:
