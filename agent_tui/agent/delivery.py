@@ -19,6 +19,8 @@ def delivery_point(item: QueueItem, queue: MessageQueue, control: RunControl | N
         if item.kind == "follow_up":
             return "after the next prompt"
         return "with the next prompt" if not before else _later(before)
+    if item.local:
+        return "when the run ends" if not before else f"when the run ends ({before} before)"
     if item.kind == "follow_up":
         return "when the turn ends" if not before else f"when the turn ends ({before} before)"
     if queue.held is not None:

@@ -8,6 +8,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Literal
 
 from agent_tui.agent.messages import (
@@ -25,6 +26,8 @@ QueueKind = Literal["steer", "follow_up"]
 QueueState = Literal["queued", "held", "paused", "taken", "delivered", "withdrawn"]
 QueueMode = Literal["one-at-a-time", "all"]
 
+NO_STEERING = "A command waits for the end of the run; it cannot steer it."
+
 HISTORY_ITEMS = 200
 """So many delivered or withdrawn items are kept."""
 
@@ -32,7 +35,9 @@ HISTORY_ITEMS = 200
 @dataclass(slots=True)
 class QueueItem:
     """One queued message. locked: it is being edited, so it is not taken. landed: where it
-    was delivered ("turn 3, after 2 tool results"), once it was."""
+    was delivered ("turn 3, after 2 tool results"), once it was. local: not for the model; the
+    queue's owner does it itself (a command that needs the end of the run), and nothing behind
+    it is taken before."""
 
     id: str
     kind: QueueKind
@@ -40,6 +45,7 @@ class QueueItem:
     state: QueueState = "queued"
     locked: bool = False
     landed: str = ""
+    local: bool = False
 
     @property
     def text(self) -> str:
@@ -114,12 +120,22 @@ class MessageQueue:
 
     # --- the user's side -------------------------------------------------------------
 
-    def add(self, kind: QueueKind, message: AgentMessage, item_id: str | None = None) -> QueueItem:
-        """Last of its kind. Raises QueueError if an item has this id already."""
+    def add(
+        self,
+        kind: QueueKind,
+        message: AgentMessage,
+        item_id: str | None = None,
+        *,
+        local: bool = False,
+    ) -> QueueItem:
+        """Last of its kind. local: see QueueItem; only among the follow-ups, as steering goes
+        into a run. Raises QueueError if an item has this id already."""
         item_id = item_id or new_id()
         if self._known(item_id):
             raise QueueError(f"A message with the id {item_id!r} was queued before.")
-        item = QueueItem(item_id, kind, _marked(message, item_id))
+        if local and kind == "steer":
+            raise QueueError(NO_STEERING)
+        item = QueueItem(item_id, kind, _marked(message, item_id), local=local)
         self._waiting[kind].append(item)
         self._changed()
         return item
@@ -130,8 +146,9 @@ class MessageQueue:
         for item in items:
             if item.state in ("delivered", "withdrawn") or self._known(item.id):
                 continue
+            message = _marked(item.message, item.id)
             self._waiting[item.kind].append(
-                QueueItem(item.id, item.kind, _marked(item.message, item.id))
+                QueueItem(item.id, item.kind, message, local=item.local)
             )
         self._changed()
 
@@ -174,6 +191,8 @@ class MessageQueue:
     def promote(self, item_id: str) -> QueueItem:
         """follow_up → steer (last of the steering). Raises QueueError."""
         item = self._own(item_id)
+        if item.local:
+            raise QueueError(NO_STEERING)
         if item.kind == "follow_up":
             _remove(self._waiting["follow_up"], item)
             item.kind = "steer"
@@ -232,8 +251,16 @@ class MessageQueue:
         if self._paused or (kind == "steer" and self._held is not None):
             return []
         mode = self.steering_mode if kind == "steer" else self.follow_up_mode
-        free = [item for item in self._waiting[kind] if not item.locked]
+        before = takewhile(lambda item: not item.local, self._waiting[kind])
+        free = [item for item in before if not item.locked]
         return free if mode == "all" else free[:1]
+
+    def next_local(self) -> QueueItem | None:
+        """The local item that is to be done now: nothing that may go out stands before it."""
+        if self._paused or self.deliverable("steer"):
+            return None
+        first = next(iter(self._waiting["follow_up"]), None)
+        return first if first is not None and first.local and not first.locked else None
 
     def take(self, kind: QueueKind) -> list[QueueItem]:
         """Takes one item or all by the kind's mode; none while paused, no steering while it is

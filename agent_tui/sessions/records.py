@@ -85,7 +85,7 @@ class ToolOutcomeRecord(_Record):
 
 
 class QueueRecord(_Record):
-    """A change of the queue. What each op uses: add (item_id, kind, message), edit (item_id,
+    """A change of the queue. What each op uses: add (item_id, kind, message, local), edit (item_id,
     message), withdraw (item_id), order (steer, follow_up: all pending ids in order; a move,
     a promotion and a demotion are this), pause, resume. A delivery has no record of its own:
     it is the message record whose queue_item_id is the item's."""
@@ -94,6 +94,7 @@ class QueueRecord(_Record):
     op: str
     item_id: str | None = None
     kind: QueueKind | None = None
+    local: bool | None = None
     message: AgentMessage | None = None
     steer: list[str] | None = None
     follow_up: list[str] | None = None
@@ -190,7 +191,7 @@ _NOT_MASKED = {
 # Left out of a line when None; a reader gets the same by default.
 _OPTIONAL = {
     "outcome", "message", "item_id", "kind", "steer", "follow_up", "delivered", "landed", "pastes",
-    "face",
+    "face", "local",
 }  # fmt: skip
 
 

@@ -299,6 +299,7 @@ class Session:
         item_id: str | None = None,
         *,
         kind: QueueKind | None = None,
+        local: bool = False,
         message: AgentMessage | None = None,
         steer: list[str] | None = None,
         follow_up: list[str] | None = None,
@@ -311,6 +312,7 @@ class Session:
             op=op,
             item_id=item_id,
             kind=kind,
+            local=local or None,
             # The queue may edit its message in place; what was recorded must not follow.
             message=None if message is None else message.model_copy(deep=True),
             steer=steer,

@@ -23,7 +23,14 @@ class Queue(Protocol):
     def items(self) -> list[QueueItem]: ...
     def history(self) -> list[QueueItem]: ...
     def taken(self) -> list[QueueItem]: ...
-    def add(self, kind: QueueKind, message: AgentMessage, item_id: str | None = None) -> Any: ...
+    def add(
+        self,
+        kind: QueueKind,
+        message: AgentMessage,
+        item_id: str | None = None,
+        *,
+        local: bool = False,
+    ) -> Any: ...
     def pause(self) -> None: ...
     def subscribe(self, fn: Callable[[], None]) -> Callable[[], None]: ...
 
@@ -81,7 +88,8 @@ class SessionRecorder:
         there = {item.id for item in queue.items()}
         for item in stored:
             if item.id not in there:
-                queue.add(item.kind, item.message.model_copy(deep=True), item.id)
+                message = item.message.model_copy(deep=True)
+                queue.add(item.kind, message, item.id, local=item.local)
         known = {item.id for item in stored}
         self._seen = {i.id: (i.message, i.text) for i in queue.items() if i.id in known}
         self.queue_changed(queue)
@@ -98,7 +106,9 @@ class SessionRecorder:
         live = [item for item in queue.items() if not session.was_delivered(item.id)]
         for item in live:
             if item.id not in known:
-                session.record_queue("add", item.id, kind=item.kind, message=item.message)
+                session.record_queue(
+                    "add", item.id, kind=item.kind, message=item.message, local=item.local
+                )
             elif self._is_edited(item):
                 session.record_queue("edit", item.id, message=item.message)
         self._seen = {item.id: (item.message, item.text) for item in live}

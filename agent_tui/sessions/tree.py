@@ -35,11 +35,12 @@ from agent_tui.text import clean
 @dataclass(slots=True)
 class QueuedMessage:
     """A queue item on disk, accepted and not delivered. message is as it will go out:
-    it is not expanded again."""
+    it is not expanded again. local: see QueueItem."""
 
     id: str
     kind: QueueKind
     message: AgentMessage
+    local: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,10 @@ class QueueState:
         match record.op:
             case "add" if item_id and record.kind and record.message is not None:
                 if item_id not in self.delivered and item_id not in self._items:
-                    self._items[item_id] = QueuedMessage(item_id, record.kind, record.message)
+                    local = bool(record.local)
+                    self._items[item_id] = QueuedMessage(
+                        item_id, record.kind, record.message, local
+                    )
             case "edit" if item_id and record.message is not None:
                 if item_id in self._items:
                     self._items[item_id].message = record.message
