@@ -17,6 +17,7 @@ from agent_tui.agent.events import (
     ToolExecutionEndEvent,
     ToolExecutionStartEvent,
     TurnEndEvent,
+    to_json,
 )
 from agent_tui.agent.loop import (
     AgentLoopConfig,
@@ -180,6 +181,7 @@ class Conversation:
     def _retry(self, event: RetryEvent | NoticeEvent) -> None:
         if isinstance(event, RetryEvent) and event.strikes is not None:
             self._link.strike(event.strikes)
+            self._model_call.watch.struck()
         self._emit(event)
 
     async def _should_stop(self, turn: PrepareNextTurnContext) -> bool:
@@ -413,7 +415,7 @@ class Conversation:
 
     def state(self) -> dict[str, Any]:
         """DESIGN, RPC `state`, and endpoint {label, demo, source}. Plain JSON values."""
-        container = self._model_call.container
+        container = self._model_call.watch.last
         return {
             "status": self.status,
             "model": self.model,
@@ -421,7 +423,7 @@ class Conversation:
             "session_id": self.session.id,
             "cwd": self.cwd,
             "queue": [asdict(entry) for entry in self.queue()],
-            "container": container.model_dump() if container else None,
+            "container": to_json(container) if container else None,
             "mcp_servers": [],
             "usage": {
                 "input": self.usage.input,
@@ -449,6 +451,7 @@ class Conversation:
                 await self.wait_idle()
         except TimeoutError:
             log.warning("the run did not settle within 3 s at the end")
+        self._model_call.watch.close()
         await self._link.close()
         if self.endpoint.close is not None:
             await asyncio.to_thread(self.endpoint.close)

@@ -39,12 +39,40 @@ class QueueDeliveredEvent:
 
 
 @dataclass(slots=True)
+class ProgramRun:
+    """One program of a container. number: in the conversation. started_at: seconds since 1970.
+
+    state: written (the model is still at its code) | running | done | failed | stopped.
+    seconds: how long it took, waiting for its calls included; None until it ended, or where
+    that is not known; about: measured between stored messages. exit_code: None until it ended.
+    """
+
+    id: str
+    number: int
+    state: str
+    started_at: float | None = None
+    seconds: float | None = None
+    about: bool = False
+    exit_code: int | None = None
+    error_code: str | None = None
+    calls: int = 0
+    failed: int = 0
+
+
+@dataclass(slots=True)
 class ContainerChangedEvent:
-    """expires_at: ISO 8601 as sent. pending: calls a paused program waits for."""
+    """expires_at: ISO 8601 as sent. pending: calls a paused program waits for.
+
+    id "": the user has given the container up. programs, calls, failed: of this container.
+    runs: its newest programs. kept_out_tokens_estimate, round_trips_saved: of the conversation;
+    messages_api.container.ContainerState defines both. answer_due_at,
+    created_at: seconds since 1970. files: the API's file blocks, with name, size and
+    media_type where known; attached: uploads that go out with the next message.
+    """
 
     type: ClassVar[Literal["container_changed"]] = "container_changed"
     id: str
-    state: Literal["busy", "paused", "idle", "expired"]
+    state: Literal["created", "busy", "paused", "idle", "expired"]
     expires_at: str | None = None
     pending: int = 0
     location: Literal["hosted", "local"] = "hosted"
@@ -52,6 +80,14 @@ class ContainerChangedEvent:
     programs: int = 0
     last_output: str = ""
     files: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    created_at: float | None = None
+    answer_due_at: float | None = None
+    calls: int = 0
+    failed: int = 0
+    runs: list[ProgramRun] = field(default_factory=list[ProgramRun])
+    kept_out_tokens_estimate: int = 0
+    round_trips_saved: int = 0
+    attached: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
 
 @dataclass(slots=True)

@@ -52,7 +52,7 @@ class ModelCall:
     def enter(self, session: Session) -> None:
         """Go on with what this session knows: its container, what its requests leave out."""
         self.container = session.container
-        self.watch.enter(session.container)
+        self.watch.enter(session.container, session.messages())
         self.mending.load(session.mends)
 
     def saw_container(self, container: Container) -> None:
