@@ -46,12 +46,13 @@ Estimate = Callable[[str], int]
 class ContainerState:
     """The container of one conversation. Feed it every StreamEvent and result, in order.
 
-    id: None before the first, and again once it is given up; last_id stays. created_at, seen_at: seconds of
-    the caller's clock at its first and last response. expires_at: ISO 8601 as sent. pending:
-    ids of the calls a paused program waits for. paused_at: since when. reused: responses after
-    the first that named the same container. programs: those that ran in this container, by
-    id. last_output, files: the end of what the last finished program wrote; file blocks of
-    all. past: sums over earlier containers. lost: it is gone, by the service's word.
+    id: None before the first, and again once it is given up; last_id stays. created_at,
+    seen_at: seconds of the caller's clock at its first and last response. expires_at: ISO 8601
+    as sent. pending: ids of the calls a paused program waits for; paused_at: since when.
+    reused: responses after the first that named the same container. programs: those that ran
+    in this container, by id. last_output, files: the end of what the last finished program
+    wrote; file blocks of all. past: sums over earlier containers. lost: it is gone, by the
+    service's word.
 
     estimate: tokens of a text (an estimate; see kept_out).
     """
@@ -215,9 +216,8 @@ class ContainerState:
             if isinstance(message, AssistantMessage):
                 now = message.timestamp
                 self._replay_answer(message)
-            elif isinstance(message, ToolResultMessage) and self._pending:
-                if message.tool_call_id in self._pending:
-                    self.answered(message.tool_call_id, failed=message.is_error, text=message.text)
+            elif isinstance(message, ToolResultMessage) and message.tool_call_id in self._pending:
+                self.answered(message.tool_call_id, failed=message.is_error, text=message.text)
         self._estimate = exact
         self.interrupted(now)
         for program in self.programs.values():
