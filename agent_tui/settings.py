@@ -28,7 +28,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from agent_tui import paths
 from agent_tui.text import clean, cut
-from agent_tui.toml_file import TomlFileError, read_toml
+from agent_tui.toml_file import TomlFile, TomlFileError, read_toml
 
 ENV_PREFIX = "AGENT_TUI_"
 RESERVED_VARIABLES = frozenset({"HOME", "LOOP_CASES", "RECORDINGS", "TEST_REPORT"})
@@ -39,6 +39,9 @@ ToolExposure = Literal["direct", "programmatic", "both", "off"]
 
 _SECRET = frozenset({"api_key", "auth_token", "headers", "connector"})
 _NEVER_IN_PROJECT = frozenset({"api_key", "auth_token"})
+_TABLES: dict[str, tuple[str, ...]] = {"mcp": ("servers",)}
+"""Tables of a file that are no settings, with what may be in them: other rooms read these
+(mcp_servers/config_files.py)."""
 
 
 class SettingsError(Exception):
@@ -387,9 +390,26 @@ def _file(path: Path, *, must_exist: bool = False) -> _Layer:
         if key in Settings.model_fields:
             layer.values[key] = value
             layer.sources[key] = file.where(key)
+        elif key in _TABLES:
+            layer.warnings += _unknown_in_table(file, key, value)
         else:
             layer.warnings.append(_unknown(file.where(key), "key", file.spelled(key), key))
     return layer
+
+
+def _unknown_in_table(file: TomlFile, table: str, value: Any) -> list[str]:
+    """A line for each key of `table` that nobody reads: `mcp.servrs: did you mean mcp.servers?`"""
+    known = _TABLES[table]
+    found: list[str] = []
+    for key in value if isinstance(value, dict) else [""]:
+        if key in known:
+            continue
+        name = f"{table}.{key}" if key else table
+        line = next((n for at, n in file.lines.items() if f"{at}.".startswith(f"{name}.")), None)
+        close = difflib.get_close_matches(key, known, n=1) or known[:1]
+        where = f"{file.path}:{line}" if line else str(file.path)
+        found.append(f"{clean(where)}: unknown key {clean(name)}: did you mean {table}.{close[0]}?")
+    return found
 
 
 def _project_file(path: Path) -> _Layer:

@@ -192,11 +192,19 @@ def test_unknown_keys_are_named_with_line_and_nearest_name(home: Path, tmp_path:
     assert loaded.warnings == [
         f"{path}:4: unknown key modle: did you mean model?",
         f"{path}:5: unknown key max-tokens: did you mean max_tokens?",
-        f"{path}:6: unknown key mcp.servrs: no setting has a name like it.",
+        f"{path}:6: unknown key mcp.servrs: did you mean mcp.servers?",
         f"{path}:8: unknown key heders: did you mean headers?",
         f"{path}:10: unknown key zzz: no setting has a name like it.",
         "environment: unknown variable AGENT_TUI_THINKNG: did you mean AGENT_TUI_THINKING?",
     ]
+
+
+def test_the_table_of_mcp_servers_is_no_unknown_key(home: Path, tmp_path: Path):
+    path = write(
+        home / "config.toml",
+        '[mcp.servers.time]\ncommand = "x"\n[mcp.servers.time.env]\nA = "1"\n[mcp.wait]\n',
+    )
+    assert load(tmp_path).warnings == [f"{path}:5: unknown key mcp.wait: did you mean mcp.servers?"]
 
 
 def test_an_unknown_key_cannot_write_to_the_terminal(home: Path, tmp_path: Path):
