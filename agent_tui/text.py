@@ -255,6 +255,17 @@ def count(n: int) -> str:
     return f"{n:,}"
 
 
+def file_size(size: int) -> str:
+    """`820 B`, `18 kB`, `1.4 MB`, `2.0 GB`: units of 1000."""
+    if size < 1000:
+        return f"{max(0, size)} B"
+    if size < 999_500:
+        return f"{size / 1000:.0f} kB"
+    if size < 999_950_000:
+        return f"{size / 1e6:.1f} MB"
+    return f"{size / 1e9:.1f} GB"
+
+
 # --- colours of tool output -----------------------------------------------------------
 
 
