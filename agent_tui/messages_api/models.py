@@ -1,43 +1,32 @@
 """What is known of models: window, output limit, thinking modes, prices; and GET /v1/models.
 
-The service's own answer (capabilities) wins; a small table covers the time before it came
-(public model overview of 2026-11). An unknown price is None and shown "?", never 0.
+The service's own answer (capabilities) wins; a table (model_table.py) covers the time before
+it came.
 """
 
 import asyncio
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, cast
+from datetime import UTC, date, datetime
+from typing import Any, cast
 from urllib.parse import quote
 
 from agent_tui.messages_api.client import ApiEndpoint, make_client
 from agent_tui.messages_api.errors import InvalidResponseError, map_exception
+from agent_tui.messages_api.model_names import plain_name
+from agent_tui.messages_api.model_table import EFFORTS, PRICES_ONLY, TABLE, ThinkingMode
+from agent_tui.messages_api.prices import Prices
 from agent_tui.text import whole_surrogates
 
-ThinkingMode = Literal["adaptive", "enabled", "disabled", "between_tools"]
-EFFORTS = ("low", "medium", "high", "xhigh", "max")
+__all__ = [
+    "EFFORTS", "ModelInfo", "Prices", "ThinkingMode", "info_from_api", "list_models",
+    "model_info", "retirement_warning", "retrieve_model",
+]  # fmt: skip
 
+RETIRES_SOON_DAYS = 60
 LIST_TIMEOUT_S = 15.0
 MAX_PAGES = 20
-
-
-@dataclass(slots=True, frozen=True)
-class Prices:
-    """US dollars per million tokens; None where unknown."""
-
-    input: float
-    output: float
-    cache_read: float | None = None
-    cache_write: float | None = None
-
-    def cost(self, *, input: int, output: int, cache_read: int = 0, cache_write: int = 0) -> float:
-        """Dollars of these token counts; unknown cache prices count as input."""
-        read = self.input if self.cache_read is None else self.cache_read
-        write = self.input if self.cache_write is None else self.cache_write
-        return (
-            input * self.input + output * self.output + cache_read * read + cache_write * write
-        ) / 1e6
 
 
 @dataclass(slots=True, frozen=True)
@@ -61,69 +50,59 @@ class ModelInfo:
     raw: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
 
 
-def _modes(*modes: ThinkingMode) -> frozenset[ThinkingMode]:
-    return frozenset(modes)
-
-
-_M = 1_000_000
-_ALWAYS = _modes("adaptive")
-_TABLE: dict[str, ModelInfo] = {
-    m.id: m
-    for m in (
-        ModelInfo("claude-fable-5-2", "Claude Fable 5.2", None, None, _ALWAYS, EFFORTS),
-        ModelInfo(
-            "claude-fable-5-1", "Claude Fable 5.1", _M, 128_000, _ALWAYS, EFFORTS, Prices(10, 50)
-        ),
-        ModelInfo(
-            "claude-opus-5-5", "Claude Opus 5.5", _M, 128_000, _ALWAYS, EFFORTS, Prices(4, 20)
-        ),
-        ModelInfo(
-            "claude-sonnet-5-5", "Claude Sonnet 5.5", _M, 128_000,
-            _modes("adaptive", "between_tools"), EFFORTS, Prices(2, 10),
-        ),
-        ModelInfo(
-            "claude-haiku-5-5", "Claude Haiku 5.5", _M, 128_000,
-            _modes("adaptive", "disabled"), EFFORTS,
-        ),
-        ModelInfo(
-            "claude-opus-5", "Claude Opus 5", _M, 128_000, _modes("adaptive", "disabled"), EFFORTS,
-            Prices(5, 25, 0.5, 6.25),
-        ),
-        ModelInfo(
-            "claude-sonnet-5", "Claude Sonnet 5", _M, 128_000, _modes("adaptive", "disabled"),
-            EFFORTS, Prices(2, 10, 0.2, 2.5),
-        ),
-        ModelInfo(
-            "claude-haiku-4-5", "Claude Haiku 4.5", 200_000, 64_000,
-            _modes("enabled", "disabled"), (), Prices(1, 5, 0.1, 1.25),
-        ),
-        ModelInfo(
-            "claude-sonnet-4-5", "Claude Sonnet 4.5", 200_000, 64_000,
-            _modes("enabled", "disabled"), (), Prices(3, 15, 0.3, 3.75),
-            "deprecated", "2026-11-30",
-        ),
-    )
-}  # fmt: skip
-
-_DATED = re.compile(r"-\d{8}\Z")
 _VERSION = re.compile(r"(?:^|[./])claude-[a-z]+-(\d{1,2})(?:-(\d{1,2})(?!\d))?")
 
 
 def model_info(model: str) -> ModelInfo:
     """What the table knows of a model id, dated or not; a careful guess for other names."""
-    found = _TABLE.get(model) or _TABLE.get(_DATED.sub("", model))
-    if found is not None:
-        return replace(found, id=model)
+    plain = plain_name(model)
+    row = TABLE.get(model) or TABLE.get(plain)
+    if row is not None:
+        return ModelInfo(
+            model,
+            row.name,
+            row.window,
+            row.output,
+            frozenset(row.modes),
+            EFFORTS if row.efforts else (),
+            row.prices,
+            row.lifecycle,
+            row.retires_at,
+        )
     version = _VERSION.search(model)
     if version is None:
         return ModelInfo(model, known=False)
     number = (int(version.group(1)), int(version.group(2) or 0))
+    modes: tuple[ThinkingMode, ...] = ("enabled", "disabled")
+    efforts: tuple[str, ...] = ()
     if number >= (4, 7):
-        return ModelInfo(model, thinking=_ALWAYS, efforts=EFFORTS, known=False)
-    if number >= (4, 6):
-        modes = _modes("adaptive", "disabled")
-        return ModelInfo(model, thinking=modes, efforts=("low", "medium", "high"), known=False)
-    return ModelInfo(model, thinking=_modes("enabled", "disabled"), known=False)
+        modes, efforts = ("adaptive",), EFFORTS
+    elif number >= (4, 6):
+        modes, efforts = ("adaptive", "disabled"), ("low", "medium", "high")
+    prices = PRICES_ONLY.get(plain)
+    return ModelInfo(model, "", None, None, frozenset(modes), efforts, prices, known=False)
+
+
+def retirement_warning(info: ModelInfo, today: date | None = None) -> str | None:
+    """A sentence for the user when the model is retired, or will be within RETIRES_SOON_DAYS."""
+    if info.lifecycle == "retired":
+        return f"{info.id} is retired: requests will fail. Choose another with /model."
+    day = _day(info.retires_at)
+    if day is None:
+        return None
+    left = (day - (today or datetime.now(UTC).date())).days
+    if left > RETIRES_SOON_DAYS:
+        return None
+    when = "today" if left == 0 else f"on {day.isoformat()}"
+    what = "was to be retired" if left < 0 else "will be retired"
+    return f"{info.id} {what} {when}. Choose another with /model."
+
+
+def _day(moment: str | None) -> date | None:
+    try:
+        return datetime.fromisoformat(moment).date() if moment else None
+    except ValueError:
+        return None
 
 
 def info_from_api(data: Mapping[str, Any]) -> ModelInfo | None:
@@ -166,8 +145,11 @@ def info_from_api(data: Mapping[str, Any]) -> ModelInfo | None:
 async def list_models(endpoint: ApiEndpoint) -> list[ModelInfo]:
     """The models of an endpoint, in its order (GET /v1/models, all pages).
 
-    Raises ApiError. Accepts {"data": [...]}, {"models": [...]} and a bare list.
+    Raises ApiError. Accepts {"data": [...]}, {"models": [...]} and a bare list. Empty, without
+    asking, for a provider that has no such list.
     """
+    if not endpoint.lists_models:
+        return []
     client = await asyncio.to_thread(make_client, endpoint)
     found: list[ModelInfo] = []
     after = ""
@@ -188,7 +170,10 @@ async def list_models(endpoint: ApiEndpoint) -> list[ModelInfo]:
 
 
 async def retrieve_model(endpoint: ApiEndpoint, model: str) -> ModelInfo:
-    """One model's capabilities (GET /v1/models/{id}). Raises ApiError."""
+    """One model's capabilities (GET /v1/models/{id}); what the table knows, for a provider that
+    cannot be asked. Raises ApiError."""
+    if not endpoint.lists_models:
+        return model_info(model)
     client = await asyncio.to_thread(make_client, endpoint)
     try:
         async with client:

@@ -9,7 +9,7 @@ characters, marks.
 
 import logging
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from agent_tui.agent.loop import LLMContext, StreamOptions, ThinkingLevel
 from agent_tui.agent.memo import Memo
@@ -44,6 +44,9 @@ BUDGETS: Final[dict[ThinkingLevel, int]] = {
 }  # fmt: skip
 MIN_BUDGET: Final = 1024
 
+CacheSetting = Literal["5m", "1h", "off"]
+"""How long the service keeps what a mark covers; off: no marks."""
+
 ABORTED: Final = "[The answer before this was interrupted by the user before it was complete.]"
 FAILED: Final = "[The answer before this was cut off by an error before it was complete.]"
 
@@ -56,13 +59,13 @@ def build_request(
     *,
     strip_thinking: bool = False,
     eager_input_streaming: bool = False,
-    cache: bool = True,
+    cache: CacheSetting = "5m",
 ) -> dict[str, Any]:
     """The request body, without "stream". JSON values only.
 
     info: what is known of the model (None: models.model_info). strip_thinking: leave out all
     thinking (the one retry after ApiError kind "thinking_signature", A12).
-    eager_input_streaming: mark the client's tools for live arguments. cache: set the marks.
+    eager_input_streaming: mark the client's tools for live arguments. cache: the marks.
 
     Raises ApiError when there is nothing to send.
     """
@@ -92,8 +95,8 @@ def build_request(
     request |= _thinking(options.thinking_level, info, max_tokens, messages)
     if options.container_id:
         request["container"] = options.container_id
-    if cache:
-        _mark(request)
+    if cache != "off":
+        _mark(request, cache)
     return request
 
 
@@ -271,22 +274,26 @@ def _may_start_thinking(messages: list[dict[str, Any]]) -> bool:
     return True
 
 
-def _mark(request: dict[str, Any]) -> None:
+def _mark(request: dict[str, Any], keep: CacheSetting) -> None:
     """Set the cache_control marks: last tool, system, and the last two user messages (A28).
 
-    A mark covers all before it, so those that tools brought themselves are not needed.
+    A mark covers all before it, so those that tools brought themselves are not needed. From a
+    mark the service looks back over 20 blocks at most for what it has kept; the end of the last
+    user message but one is where the request before had its last mark, so it is found however
+    much an answer and its results have put between.
     """
+    mark = {"type": "ephemeral"} | ({"ttl": "1h"} if keep == "1h" else {})
     for key in ("tools", "system"):
         if request.get(key):
             blocks = [_without_mark(b) for b in request[key]]
-            request[key] = [*blocks[:-1], _with_mark(blocks[-1])]
+            request[key] = [*blocks[:-1], _with_mark(blocks[-1], mark)]
     users = [m for m in request["messages"] if m["role"] == "user"]
     for message in users[-2:]:
-        message["content"] = [*message["content"][:-1], _with_mark(message["content"][-1])]
+        message["content"] = [*message["content"][:-1], _with_mark(message["content"][-1], mark)]
 
 
-def _with_mark(block: Block) -> Block:
-    return {**block, "cache_control": {"type": "ephemeral"}}
+def _with_mark(block: Block, mark: Block) -> Block:
+    return {**block, "cache_control": mark}
 
 
 def _without_mark(block: Block) -> Block:

@@ -1,5 +1,6 @@
 """What is known of models: the table, the service's answer, other servers' answers."""
 
+from datetime import date
 from typing import Any
 
 import pytest
@@ -7,11 +8,14 @@ from loopback import Exchange, loopback
 
 from agent_tui.messages_api.client import ApiEndpoint
 from agent_tui.messages_api.errors import ApiError
+from agent_tui.messages_api.model_table import TABLE
 from agent_tui.messages_api.models import (
+    ModelInfo,
     Prices,
     info_from_api,
     list_models,
     model_info,
+    retirement_warning,
     retrieve_model,
 )
 
@@ -37,9 +41,63 @@ def test_the_table_knows_dated_names_and_no_price_is_zero() -> None:
         64_000,
         "2026-11-30",
     )
-    assert info.prices == Prices(3, 15, 0.3, 3.75)
-    for name in ("claude-haiku-5-5", "claude-fable-5-2", "qwen3:8b", "claude-opus-9"):
+    assert info.prices == Prices(3, 15, 0.3, 3.75, 6)
+    for name in ("qwen3:8b", "claude-opus-9", "claude-3-opus-20240229", ""):
         assert model_info(name).prices is None
+    for name in TABLE:
+        prices = model_info(name).prices
+        assert prices is not None and prices.cost(
+            input=1, output=1, cache_read=1, cache_write=1, cache_write_1h=1
+        )
+
+
+def test_the_prices_of_the_list() -> None:
+    """As published in 2026-11; dollars per million tokens."""
+    published = {
+        "claude-fable-5-2": (8, 40, 0.2, 10, 16),
+        "claude-opus-5-5": (4, 20, 0.2, 5, 8),
+        "claude-sonnet-5-5": (2, 10, 0.1, 2.5, 4),
+        "claude-haiku-5-5": (0.1, 0.5, 0.01, 0.125, 0.2),
+        "claude-opus-4-6": (5, 25, 0.5, 6.25, 10),
+        "claude-haiku-4-5-20251001": (1, 5, 0.1, 1.25, 2),
+        "us.anthropic.claude-sonnet-4-5-20250929-v1:0": (3, 15, 0.3, 3.75, 6),
+    }
+    for name, expected in published.items():
+        p = model_info(name).prices
+        assert p is not None
+        assert (p.input, p.output, p.cache_read, p.cache_write, p.cache_write_1h) == expected
+
+
+def test_a_long_prompt_has_other_prices() -> None:
+    """Haiku 5.5: five times the price on every token of a prompt of more than 100,000."""
+    prices = model_info("claude-haiku-5-5").prices
+    assert prices is not None
+    short = prices.cost(input=1000, output=1000, cache_read=99_000)
+    long = prices.cost(input=1000, output=1000, cache_read=99_001)
+    assert short == pytest.approx((1000 * 0.1 + 1000 * 0.5 + 99_000 * 0.01) / 1e6)
+    assert long == pytest.approx((1000 * 0.5 + 1000 * 2.5 + 99_001 * 0.05) / 1e6)
+
+
+@pytest.mark.parametrize(
+    ("lifecycle", "retires_at", "said"),
+    [
+        ("active", None, None),
+        ("active", "2027-03-01T00:00:00Z", None),
+        ("deprecated", "2027-02-01T00:00:00Z", None),
+        ("deprecated", "2027-01-29", "will be retired on 2027-01-29"),
+        ("deprecated", "2026-11-30T00:00:00Z", "will be retired today"),
+        ("deprecated", "2026-11-29", "was to be retired on 2026-11-29"),
+        ("retired", "2026-10-01", "is retired: requests will fail"),
+        ("deprecated", "soon", None),
+    ],
+)
+def test_a_model_near_its_end_is_told(lifecycle: str, retires_at: str, said: str | None) -> None:
+    info = ModelInfo("claude-old", lifecycle=lifecycle, retires_at=retires_at)
+    warning = retirement_warning(info, date(2026, 11, 30))
+    if said is None:
+        assert warning is None
+    else:
+        assert warning is not None and said in warning and "/model" in warning
 
 
 @pytest.mark.parametrize(
@@ -47,7 +105,7 @@ def test_the_table_knows_dated_names_and_no_price_is_zero() -> None:
     [
         ("claude-sonnet-5-5", {"adaptive", "between_tools"}, True),
         ("claude-opus-9", {"adaptive"}, False),
-        ("claude-opus-4-8", {"adaptive"}, False),
+        ("claude-opus-4-8", {"adaptive", "disabled"}, True),
         ("claude-sonnet-4-6", {"adaptive", "disabled"}, False),
         ("claude-opus-4-20250514", {"enabled", "disabled"}, False),
         ("anthropic/claude-opus-7-1", {"adaptive"}, False),
@@ -67,7 +125,7 @@ def test_the_services_answer_wins() -> None:
     assert info.efforts == ("low", "high", "max")
     assert info.lifecycle == "active" and info.retires_at is None
     priced = info_from_api({**SERVICE, "id": "claude-opus-5-5"})
-    assert priced is not None and priced.prices == Prices(4, 20)
+    assert priced is not None and priced.prices == Prices(4, 20, 0.2, 5, 8)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +153,13 @@ def test_cost() -> None:
     prices = Prices(2, 10, 0.2, 2.5)
     cost = prices.cost(input=1000, output=100, cache_read=10_000, cache_write=2000)
     assert cost == pytest.approx(0.002 + 0.001 + 0.002 + 0.005)
-    assert Prices(2, 10).cost(input=0, output=0, cache_read=1_000_000) == 2.0
+    assert Prices(2, 10).cost(input=1_000_000, output=0) == 2.0
+
+
+def test_an_unknown_price_makes_the_cost_unknown_where_it_counts() -> None:
+    assert Prices(2, 10).cost(input=1, output=1, cache_read=1) is None
+    assert Prices(2, 10, 0.2).cost(input=1, output=1, cache_write=1) is None
+    assert Prices(2, 10, 0.2, 2.5).cost(input=1, output=1, cache_write_1h=1) is None
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def build(*messages: Message, **options: Any) -> Json:
 
 
 def wire(*messages: Message, **options: Any) -> list[Json]:
-    return build(*messages, cache=False, **options)["messages"]
+    return build(*messages, cache="off", **options)["messages"]
 
 
 def user(text: str) -> UserMessage:
@@ -84,7 +84,7 @@ def image(data: str | None = None, media_type: str = "image/png") -> ImageConten
 
 
 def test_the_smallest_request() -> None:
-    assert build(user("hi"), cache=False) == {
+    assert build(user("hi"), cache="off") == {
         "model": MODEL,
         "max_tokens": 8192,
         "messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}],
@@ -116,7 +116,7 @@ def test_nothing_to_send_is_said() -> None:
 def test_a_tool_and_one_of_the_apis_own() -> None:
     own = AgentTool("code_execution", "", {}, nothing, wire={"type": "code_execution_20260120"})
     request = build(
-        user("x"), tools=[own, tool(allowed_callers=["code_execution_20260120"])], cache=False
+        user("x"), tools=[own, tool(allowed_callers=["code_execution_20260120"])], cache="off"
     )
     assert request["tools"][0] == {"type": "code_execution_20260120", "name": "code_execution"}
     assert request["tools"][1]["allowed_callers"] == ["code_execution_20260120"]
@@ -315,7 +315,7 @@ def test_a28_at_most_four_marks_in_their_places() -> None:
     marked = [i for i, m in enumerate(request["messages"]) if marks(m)]
     assert marked == [10, 12]
     assert marks(build(user("x"))) == 1
-    assert marks(build(user("x"), cache=False, system="s", tools=[tool()])) == 0
+    assert marks(build(user("x"), cache="off", system="s", tools=[tool()])) == 0
 
 
 def test_a28_marks_that_tools_bring_count() -> None:
@@ -334,12 +334,12 @@ def test_a29_a_longer_history_has_the_same_beginning() -> None:
         call = ToolCall(id=f"c{n}", name="read", arguments={"path": str(n)})
         thought = ThinkingContent(thinking="t", signature="s")
         turns += [user(f"q{n}"), reply(thought, call, stop_reason="tool_use"), result(f"c{n}", "r")]
-        request = build(*turns, cache=False, system="s", tools=[tool(), tool("b")])
+        request = build(*turns, cache="off", system="s", tools=[tool(), tool("b")])
         sent = [json.dumps({**request, "messages": []})]
         sent += [json.dumps([m["role"], b]) for m in request["messages"] for b in m["content"]]
         assert sent[: len(before)] == before and len(sent) > len(before)
         before = sent
-        again = build(*turns, cache=False, system="s", tools=[tool(), tool("b")])
+        again = build(*turns, cache="off", system="s", tools=[tool(), tool("b")])
         assert encode_body(request) == encode_body(again)
 
 
@@ -414,7 +414,7 @@ def test_a_model_without_a_mode_is_left_alone() -> None:
 def test_a12_thinking_can_be_left_out_for_one_retry() -> None:
     thought = ThinkingContent(thinking="t", signature="bad")
     history = [user("a"), reply(thought, "b"), user("c"), reply(thought), user("d")]
-    request = build(*history, strip_thinking=True, cache=False)
+    request = build(*history, strip_thinking=True, cache="off")
     assert "bad" not in json.dumps(request)
     assert [m["role"] for m in request["messages"]] == ["user", "assistant", "user"]
     assert len(without_thinking(history)) == 5

@@ -29,7 +29,7 @@ PROGRAM = {"type": "code_execution_20260120", "tool_id": "srvtoolu_1"}
 
 def build(*messages: Message, tools: tuple[AgentTool, ...] = ()) -> Json:
     context = LLMContext("", list(messages), list(tools))
-    return build_request("claude-sonnet-5-5", context, StreamOptions(), cache=False)
+    return build_request("claude-sonnet-5-5", context, StreamOptions(), cache="off")
 
 
 def user(*texts: str) -> UserMessage:
