@@ -8,15 +8,15 @@ import email.utils
 import json
 import math
 import re
-import socket
-import ssl
 import time
-import urllib.request
 from collections.abc import Iterable
-from typing import Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from agent_tui.text import SafeText, cut, mask_secrets
+
+if TYPE_CHECKING:
+    from agent_tui.messages_api.providers import Provider
 
 ErrorKind = Literal[
     "credentials",  # no usable key: nothing was sent
@@ -59,6 +59,23 @@ _KIND_BY_TYPE: dict[str, ErrorKind] = {
     "overloaded_error": "overloaded",
     "api_error": "server",
     "timeout_error": "timeout",
+    # Bedrock, in an error frame or the header x-amzn-errortype
+    "throttlingException": "rate_limit",
+    "serviceUnavailableException": "overloaded",
+    "modelNotReadyException": "overloaded",
+    "internalServerException": "server",
+    "modelStreamErrorException": "server",
+    "modelErrorException": "server",
+    "modelTimeoutException": "timeout",
+    "validationException": "invalid_request",
+    "accessDeniedException": "permission",
+    "resourceNotFoundException": "not_found",
+    # Vertex, error.status
+    "UNAUTHENTICATED": "authentication",
+    "PERMISSION_DENIED": "permission",
+    "NOT_FOUND": "not_found",
+    "RESOURCE_EXHAUSTED": "rate_limit",
+    "UNAVAILABLE": "overloaded",
 }
 
 _SAY_MORE: frozenset[str] = frozenset({"thinking_signature", "container", "context_window"})
@@ -68,6 +85,7 @@ _KIND_BY_STATUS: dict[int, ErrorKind] = {
     402: "billing",
     403: "permission",
     404: "not_found",
+    407: "connection",
     408: "timeout",
     413: "too_large",
     429: "rate_limit",
@@ -189,18 +207,42 @@ def is_retryable_type(error_type: str | None) -> bool:
     return _KIND_BY_TYPE.get(error_type, error_type) in _RETRYABLE
 
 
-def map_exception(exc: BaseException, *, secrets: Iterable[str] = ()) -> ApiError:
+def map_exception(
+    exc: BaseException, *, secrets: Iterable[str] = (), provider: "Provider" = "anthropic"
+) -> ApiError:
     """The ApiError for anything a model call can raise; an ApiError is handed back itself.
 
     secrets: strings to mask wherever they turn up (the endpoint's own key, fault F04).
+    provider: whose client raised it; what a refusal advises depends on it.
     """
     if isinstance(exc, ApiError):
         return exc
     hidden = list(secrets)
     import anthropic
+
+    from agent_tui.messages_api.cloud_errors import cloud_error
+    from agent_tui.messages_api.providers import PROVIDERS
+
+    if not isinstance(exc, anthropic.APIStatusError):
+        found = cloud_error(exc, provider, hidden)
+        if found is not None:
+            return found
+    error = _map_call(exc, hidden)
+    if error.kind in ("authentication", "permission", "not_found") and (
+        advice := PROVIDERS[provider].advice
+    ):
+        error.advice = advice
+    return error
+
+
+def _map_call(exc: BaseException, hidden: list[str]) -> ApiError:
+    """What the SDK, httpx2 or our own reader raises."""
+    import anthropic
     import httpx2
 
-    url = _request_url(exc)
+    from agent_tui.messages_api.connection_errors import connection_error, request_url, timeout
+
+    url = request_url(exc)
     match exc:
         case anthropic.APIStatusError():
             return error_from_body(
@@ -211,9 +253,9 @@ def map_exception(exc: BaseException, *, secrets: Iterable[str] = ()) -> ApiErro
                 secrets=hidden,
             )
         case anthropic.APITimeoutError() | httpx2.TimeoutException() | TimeoutError():
-            return _timeout(exc, url)
+            return timeout(exc, url)
         case anthropic.APIConnectionError():
-            return _connection(exc.__cause__ or exc, url, hidden)
+            return connection_error(exc.__cause__ or exc, url, hidden)
         case anthropic.APIResponseValidationError():
             return InvalidResponseError("The server's answer does not have the API's form.")
         case anthropic.CredentialsError():
@@ -229,7 +271,7 @@ def map_exception(exc: BaseException, *, secrets: Iterable[str] = ()) -> ApiErro
         case httpx2.DecodingError():
             return InvalidResponseError("The server's answer is compressed in a broken way.")
         case httpx2.HTTPError() | OSError():
-            return _connection(exc, url, hidden)
+            return connection_error(exc, url, hidden)
         case json.JSONDecodeError() | UnicodeDecodeError():
             return InvalidResponseError("The server sent an event that is not valid JSON.")
         case TypeError() if "auth" in str(exc).lower() or "credential" in str(exc).lower():
@@ -264,6 +306,8 @@ def error_from_body(
     hidden = list(secrets)
     lower = {k.lower(): v for k, v in (headers or {}).items()}
     error_type, message, request_id = _read_body(body)
+    error_type = error_type or _aws_type(lower.get("x-amzn-errortype"))
+    request_id = request_id or next((lower[h] for h in _REQUEST_ID if h in lower), None)
     message = clean(message, hidden)
     status_says = status is not None and status >= 300
     kind: ErrorKind
@@ -283,8 +327,10 @@ def error_from_body(
         kind = _special(kind, message)
     if not message:
         message = _NO_TEXT.get(kind, "The service refused the request without saying why.")
+    if status == 407:
+        return _asked_by_proxy(url)
     if kind == "endpoint":
-        target = clean(_without_query(lower.get("location", "")), hidden)
+        target = clean(without_query(lower.get("location", "")), hidden)
         message = f"The server answered with a redirect{f' to {target}' if target else ''}."
     retryable = None
     if lower.get("x-should-retry") in ("true", "false") and status_says:
@@ -294,14 +340,28 @@ def error_from_body(
         kind=kind,
         status=status,
         error_type=error_type,
-        request_id=clean(
-            request_id or lower.get("request-id") or lower.get("x-request-id") or "", hidden
-        )[:100]
-        or None,
+        request_id=clean(request_id or "", hidden)[:100] or None,
         retry_after_s=_retry_after(lower),
         retryable=retryable,
         url=url,
     )
+
+
+_REQUEST_ID = ("request-id", "x-request-id", "x-amzn-requestid", "apim-request-id")
+
+
+def _aws_type(value: Any) -> str | None:
+    """The name in x-amzn-errortype or __type: "Throttling...:http://...", "com.x#Throttling..."."""
+    if not isinstance(value, str) or not value:
+        return None
+    name = value.partition(":")[0].rpartition("#")[2]
+    return (name[:1].lower() + name[1:])[:80]
+
+
+def _asked_by_proxy(url: str | None) -> ApiError:
+    from agent_tui.messages_api.connection_errors import proxy_refusal
+
+    return proxy_refusal(url, "407")
 
 
 _NO_TEXT: dict[str, str] = {
@@ -344,6 +404,8 @@ def _read_body(body: Any) -> tuple[str | None, str, str | None]:
             except (ValueError, RecursionError):
                 pass
         return None, _text_of_html(text) if text.startswith("<") else text, None
+    if isinstance(body, list) and body:  # Vertex wraps the error of a stream so
+        return _read_body(cast(list[Any], body)[0])
     if not isinstance(body, dict):
         return None, "", None
     data = cast(dict[str, Any], body)
@@ -352,7 +414,8 @@ def _read_body(body: Any) -> tuple[str | None, str, str | None]:
     message: Any = error
     if isinstance(error, dict):
         inner = cast(dict[str, Any], error)
-        kind, message = inner.get("type"), inner.get("message", inner.get("detail", ""))
+        kind = inner.get("type", inner.get("status")) or _aws_type(inner.get("__type"))
+        message = inner.get("message", inner.get("Message", inner.get("detail", "")))
     if not isinstance(message, str):
         message = json.dumps(message, ensure_ascii=False, default=str)
     request_id = data.get("request_id")
@@ -370,6 +433,15 @@ def _text_of_html(text: str) -> str:
     return f"The server answered with a web page: {title}" if title else (
         "The server answered with a web page."
     )  # fmt: skip
+
+
+def without_query(url: str) -> str:
+    """`url` without query, fragment and user name; "" if it is none."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def clean(text: str, secrets: Iterable[str] = ()) -> str:
@@ -394,82 +466,3 @@ def _retry_after(headers: dict[str, str]) -> float | None:
         return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
     except (ValueError, TypeError):
         return None
-
-
-def _timeout(exc: BaseException, url: str | None) -> ApiError:
-    import httpx2
-
-    cause = exc if isinstance(exc, httpx2.TimeoutException) else exc.__cause__
-    if isinstance(cause, httpx2.ConnectTimeout):
-        host = urlsplit(url or "").netloc or "the server"
-        return ApiError(f"{host} did not answer the connection in time.", kind="connection",
-                        url=url)  # fmt: skip
-    return ApiError("The server has been silent for too long.", kind="timeout", url=url)
-
-
-def _connection(exc: BaseException, url: str | None, secrets: list[str]) -> ApiError:
-    import httpx2
-
-    if isinstance(exc, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol):
-        return map_exception(exc, secrets=secrets)
-    where = urlsplit(url or "").netloc or "the server"
-    via = _proxy_for(url)
-    chain = list(_causes(exc))
-    retryable = True
-    advice = None
-    if isinstance(exc, httpx2.ProxyError):
-        what = f"The proxy {via or ''} refused the connection to {where}".replace("  ", " ")
-        advice = "Check HTTPS_PROXY and NO_PROXY."
-    elif any(isinstance(c, ssl.SSLCertVerificationError) for c in chain):
-        what, retryable = f"The certificate of {where} cannot be verified", False
-        advice = "If your network uses its own certificates, point SSL_CERT_FILE to them."
-    elif any(isinstance(c, socket.gaierror) for c in chain):
-        what = f"The host of {where} cannot be found"
-    elif any(isinstance(c, ConnectionRefusedError) for c in chain) or "refused" in str(exc):
-        what = f"Nothing answers at {where}"
-        advice = "Start the server, or correct base_url."
-    elif isinstance(exc, httpx2.RemoteProtocolError | httpx2.ReadError | httpx2.WriteError):
-        what = f"{where} closed the connection without an answer"
-    else:
-        detail = clean(str(exc), secrets)
-        what = f"The connection to {where} failed{f': {detail}' if detail else ''}".rstrip(".")
-    if via and "proxy" not in what:
-        what += f" (through the proxy {via})"
-    return ApiError(what + ".", kind="connection", retryable=retryable, url=url, advice=advice)
-
-
-def _causes(exc: BaseException | None) -> Iterable[BaseException]:
-    seen = 0
-    while exc is not None and seen < 10:
-        yield exc
-        exc = exc.__cause__ or exc.__context__
-        seen += 1
-
-
-def _proxy_for(url: str | None) -> str | None:
-    """The proxy of the environment that a request to `url` goes through, without its password."""
-    parts = urlsplit(url or "")
-    host = parts.hostname or ""
-    if not host or host == "localhost" or host.startswith("127.") or host == "::1":
-        return None
-    proxies = urllib.request.getproxies()
-    proxy = proxies.get(parts.scheme) or proxies.get("all")
-    if not proxy or urllib.request.proxy_bypass(host):
-        return None
-    return clean(_without_query(proxy if "://" in proxy else f"http://{proxy}"))
-
-
-def _request_url(exc: BaseException) -> str | None:
-    try:
-        request: Any = getattr(exc, "request", None)
-    except RuntimeError:  # httpx2 raises this when an error was made without a request
-        return None
-    return _without_query(str(request.url)) if request is not None else None
-
-
-def _without_query(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return ""
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
