@@ -108,3 +108,16 @@ def choose(
     except LookupError:
         unicode_output = False
     return UNICODE if unicode_output else ASCII
+
+
+_WHOLE_EMOJI = frozenset({"ghostty", "WezTerm"})
+"""Terminals (TERM_PROGRAM) of which every version around draws sequences whole."""
+
+
+def draws_whole_emoji(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether this terminal draws an emoji sequence (a family, a flag, a skin tone) as one
+    picture of two cells, as it is measured here. Under a multiplexer: no, it measures for
+    itself."""
+    environ = os.environ if environ is None else environ
+    inside = environ.get("TMUX") or environ.get("STY") or environ.get("ZELLIJ")
+    return not inside and environ.get("TERM_PROGRAM") in _WHOLE_EMOJI

@@ -8,11 +8,12 @@ cells is a slice of it; soft-wrapped rows join again on copy.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from rich.cells import cell_len, split_graphemes
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
 from agent_tui.tui.glyphs import UNICODE, Glyphs
+from agent_tui.tui.transcript.clusters import clusters, is_narrow, measurable
 
 NOTHING = "\0"
 """In a copied text: a shown cell that is not copied (the rest of an expanded tab)."""
@@ -103,13 +104,15 @@ _PLAIN = {
 
 @dataclass(slots=True)
 class Look:
-    """All that laying out depends on besides the content. version counts changes of it."""
+    """All that laying out and painting depend on besides the content. version counts changes
+    of it; whole_emoji: the terminal draws an emoji sequence in the cells measured for it."""
 
     width: int = 80
     palette: Palette = field(default_factory=Palette)
     glyphs: Glyphs = UNICODE
     now: Callable[[], float] = lambda: 0.0
     version: int = 0
+    whole_emoji: bool = False
 
 
 # --- breaking -------------------------------------------------------------------------
@@ -124,7 +127,7 @@ def break_text(text: str, width: int) -> list[Break]:
     width = max(1, width)
     if len(text) <= width and text.isascii():
         return [(0, len(text), None)]
-    if cell_len(text) == len(text):
+    if is_narrow(text):
         return _break_narrow(text, width)
     return _break_wide(text, width)
 
@@ -162,7 +165,7 @@ def _break_wide(text: str, width: int) -> list[Break]:
     used = 0  # cells in the row
     chance: tuple[int, int, int] | None = None  # (end, next start, cells up to next start)
     before_wide = False
-    for at, after, cells in split_graphemes(text)[0]:
+    for at, after, cells in clusters(text):
         if text[at] == " ":
             if chance and chance[1] == at and text[at - 1] == " ":
                 chance = (chance[0], after, used + cells)
@@ -260,7 +263,7 @@ def lay_runs(
 def break_hard(text: str, width: int) -> list[Break]:
     """Rows of at most `width` cells, broken wherever a row is full."""
     width = max(1, width)
-    if text.isascii() or cell_len(text) == len(text):
+    if is_narrow(text):
         if len(text) <= width:
             return [(0, len(text), None)]
         rows: list[Break] = [(i, i + width, "") for i in range(0, len(text), width)]
@@ -269,7 +272,7 @@ def break_hard(text: str, width: int) -> list[Break]:
         return rows
     rows = []
     start = used = 0
-    for at, _, cells in split_graphemes(text)[0]:
+    for at, _, cells in clusters(text):
         if used + cells > width and at > start:
             rows.append((start, at, ""))
             start, used = at, 0
@@ -281,12 +284,16 @@ def break_hard(text: str, width: int) -> list[Break]:
 def _expand_tabs(runs: Runs) -> tuple[str, str, Runs]:
     """(shown text, copied text, runs): tabs become spaces that copy as one tab."""
     plain = runs[0][0] if len(runs) == 1 else "".join([text for text, _ in runs])
+    source = plain
+    if "\u200d" in plain:
+        runs = [(measurable(text), style) for text, style in runs]
+        plain = "".join([text for text, _ in runs])
     if "\t" not in plain:
-        return plain, plain, runs
+        return plain, source, runs
     shown: list[str] = []
     copied: list[str] = []
     expanded: Runs = []
-    column = 0
+    column = at = 0
     for text, style in runs:
         begin = len(shown)
         for piece in text.split("\t"):
@@ -295,9 +302,11 @@ def _expand_tabs(runs: Runs) -> tuple[str, str, Runs]:
                 shown.append(" " * cells)
                 copied.append("\t" + NOTHING * (cells - 1))
                 column += cells
+                at += 1
             shown.append(piece)
-            copied.append(piece)
+            copied.append(source[at : at + len(piece)])
             column += cell_len(piece)
+            at += len(piece)
         expanded.append(("".join(shown[begin:]), style))
     return "".join(shown), "".join(copied), expanded
 
@@ -326,7 +335,7 @@ def fitting(text: str, width: int) -> int:
     if len(text) * 2 <= width or (text.isascii() and len(text) <= width):
         return len(text)
     used = 0
-    for start, _, cells in split_graphemes(text[: width * 8 + 32])[0]:
+    for start, _, cells in clusters(text[: width * 8 + 32]):
         if used + cells > width:
             return start
         used += cells

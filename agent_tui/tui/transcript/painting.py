@@ -14,6 +14,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
+from agent_tui.tui.transcript.clusters import steady
 from agent_tui.tui.transcript.copying import marked
 from agent_tui.tui.transcript.layout import Layout
 from agent_tui.tui.transcript.lines import Line
@@ -102,6 +103,8 @@ class Painter:
         if self.cursor == row.spot.block and self._widget.has_focus:
             base += look.palette["cursor"]
         segments = list(Segment.apply_style(line.segments, base)) or [Segment(" ", base)]
+        if not look.whole_emoji:
+            segments = [Segment(steady(text), style) for text, style, _ in segments]
         selection = self._widget.text_selection
         if selection is not None and (span := selection.get_span(row.spot.key)) is not None:
             style = self._widget.screen.get_component_rich_style("screen--selection")

@@ -20,7 +20,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.timer import Timer
 
-from agent_tui.tui.glyphs import Glyphs, choose
+from agent_tui.tui.glyphs import Glyphs, choose, draws_whole_emoji
 from agent_tui.tui.transcript import looks
 from agent_tui.tui.transcript.blocks import (
     Block,
@@ -100,13 +100,16 @@ class Transcript(ScrollView):
         glyphs: Glyphs | None = None,
         thinking: ThinkingMode = "folded",
         clock: Callable[[], float] = time.monotonic,
+        whole_emoji: bool | None = None,
         name: str | None = None,
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
-        """glyphs: None chooses for this terminal. clock: seconds, for elapsed times."""
+        """glyphs, whole_emoji: None chooses for this terminal. clock: seconds, for elapsed
+        times."""
         super().__init__(name=name, id=id, classes=classes)
-        look = Look(glyphs=glyphs or choose(), now=clock)
+        whole = draws_whole_emoji() if whole_emoji is None else whole_emoji
+        look = Look(glyphs=glyphs or choose(), now=clock, whole_emoji=whole)
         self._modes = Modes(thinking=thinking)
         self._layout = Layout(look)
         self._colours = Colours(self, self._layout, self._recoloured)

@@ -51,7 +51,7 @@ class TranscriptApp(App[None]):
         self.theme = self._theme
 
     def compose(self) -> ComposeResult:
-        yield Transcript(glyphs=self._glyphs, clock=self.clock)
+        yield Transcript(glyphs=self._glyphs, clock=self.clock, whole_emoji=False)
 
     @property
     def transcript(self) -> Transcript:
