@@ -37,6 +37,10 @@ ThinkingLevel = Literal["off", "low", "medium", "high", "xhigh", "max"]
 
 ToolExposure = Literal["direct", "programmatic", "both", "off"]
 
+ProviderName = Literal[
+    "anthropic", "bedrock", "bedrock-mantle", "vertex", "google-cloud", "aws", "foundry"
+]
+
 _SECRET = frozenset({"api_key", "auth_token", "headers", "connector"})
 _NEVER_IN_PROJECT = frozenset({"api_key", "auth_token"})
 _TABLES: dict[str, tuple[str, ...]] = {"mcp": ("servers",)}
@@ -171,6 +175,64 @@ class Settings(BaseSettings):
         title="Headers",
         description="Extra headers of each request.",
         examples=[{"X-Team": "blue"}],
+    )
+    provider: ProviderName = Field(
+        default="anthropic",
+        title="Provider",
+        description="Who serves the model. docs/providers.md tells what each needs; its "
+        "credentials are those of its own tools and environment variables.",
+    )
+    aws_region: str | None = Field(
+        default=None,
+        min_length=1,
+        title="AWS region",
+        description="For bedrock, bedrock-mantle and aws; unset: AWS_REGION.",
+        examples=["eu-central-1"],
+    )
+    aws_profile: str | None = Field(
+        default=None,
+        min_length=1,
+        title="AWS profile",
+        description="The profile of ~/.aws whose credentials are used; unset: AWS's own choice.",
+        examples=["work"],
+    )
+    aws_workspace: str | None = Field(
+        default=None,
+        min_length=1,
+        title="AWS workspace",
+        description="The Anthropic workspace for aws; unset: ANTHROPIC_AWS_WORKSPACE_ID.",
+        examples=["wrkspc_01abc"],
+    )
+    google_project: str | None = Field(
+        default=None,
+        min_length=1,
+        title="Google project",
+        description="For vertex and google-cloud; unset: ANTHROPIC_VERTEX_PROJECT_ID, "
+        "ANTHROPIC_GOOGLE_CLOUD_PROJECT.",
+        examples=["my-project"],
+    )
+    google_region: str | None = Field(
+        default=None,
+        min_length=1,
+        title="Google region",
+        description="The region for vertex, the location for google-cloud; unset: "
+        "CLOUD_ML_REGION, ANTHROPIC_GOOGLE_CLOUD_LOCATION.",
+        examples=["global"],
+    )
+    google_workspace: str | None = Field(
+        default=None,
+        min_length=1,
+        title="Google workspace",
+        description="The Anthropic workspace for google-cloud; unset: "
+        "ANTHROPIC_GOOGLE_CLOUD_WORKSPACE_ID.",
+        examples=["wrkspc_01abc"],
+    )
+    foundry_resource: str | None = Field(
+        default=None,
+        min_length=1,
+        title="Foundry resource",
+        description="The name of the resource for foundry; unset: ANTHROPIC_FOUNDRY_RESOURCE.",
+        examples=["my-resource"],
     )
     max_tokens: Annotated[int, _Number] = Field(
         default=32_000,
