@@ -40,6 +40,7 @@ from agent_tui.conversation.driver import RunDriver
 from agent_tui.conversation.endpoint import Endpoint, secret_mask
 from agent_tui.conversation.event_hub import EventHub, Subscriber
 from agent_tui.conversation.events import (
+    ContainerChangedEvent,
     NoticeEvent,
     QueueChangedEvent,
     QueueDeliveredEvent,
@@ -413,9 +414,14 @@ class Conversation:
         """The transcript; read it, do not write it."""
         return self.agent.state.messages
 
+    @property
+    def container(self) -> ContainerChangedEvent | None:
+        """What was told of the container last; None while there was none."""
+        return self._model_call.watch.last
+
     def state(self) -> dict[str, Any]:
         """DESIGN, RPC `state`, and endpoint {label, demo, source}. Plain JSON values."""
-        container = self._model_call.watch.last
+        container = self.container
         return {
             "status": self.status,
             "model": self.model,

@@ -40,7 +40,8 @@ class QueueDeliveredEvent:
 
 @dataclass(slots=True)
 class ProgramRun:
-    """One program of a container. number: in the conversation. started_at: seconds since 1970.
+    """One program of a container. number: in the conversation, 0 for a command line.
+    started_at: seconds since 1970.
 
     state: written (the model is still at its code) | running | done | failed | stopped.
     seconds: how long it took, waiting for its calls included; None until it ended, or where

@@ -35,10 +35,9 @@ ANSWER_WITHIN_S = 240.0
 OUTPUT_KEPT = 4000
 """Characters kept of the last program's output, its end."""
 
-PROGRAM_TOOLS = frozenset({
-    "code_execution", "bash_code_execution", "text_editor_code_execution",
-})  # fmt: skip
-"""Names of server_tool_use that run in the container."""
+PROGRAM_TOOLS = frozenset({"code_execution", "bash_code_execution"})
+"""Names of server_tool_use that run a program in the container. Only the first can call tools,
+and only its programs are numbered."""
 
 Estimate = Callable[[str], int]
 
@@ -71,7 +70,7 @@ class ContainerState:
         self.files: list[dict[str, Any]] = []
         self.past = Totals()
         self.numbered = 0
-        """Programs of the conversation so far, in whatever container; the number of the last."""
+        """Numbered programs of the conversation so far, in whatever container."""
         self.lost = False
         self._pending: dict[str, ProgramCall] = {}
         self._answered: list[ProgramCall] = []
@@ -82,7 +81,9 @@ class ContainerState:
         names, perhaps only at its end."""
         self._begun: set[str] = set()
         """Ids of those that it began."""
-        self._named = False
+        self._files_before = 0
+        """Files that it found here."""
+        self._named = self._wrote = False
         self._ended = True
 
     # --- what is so --------------------------------------------------------------------
@@ -187,9 +188,8 @@ class ContainerState:
         for call in self._calls_of(self._response.values()):
             call.program.forget(call)
         for id in self._begun & self.programs.keys():
-            del self.programs[id]
+            self.numbered -= bool(self.programs.pop(id).number)
             self._open.pop(id, None)
-            self.numbered -= 1
         self._begun.clear()
         self._response.clear()
 
@@ -202,7 +202,7 @@ class ContainerState:
     def forgotten(self, now: float) -> None:
         """The user wants a new one: the next request goes out without its id."""
         self.interrupted(now)
-        self._retire(())
+        self._retire(whole=True)
         self.id = self.last_id = None
         self.created_at = self.seen_at = self.expires_at = None
         self.lost = False
@@ -249,7 +249,8 @@ class ContainerState:
         """The first event of a response: all that was answered has reached the program."""
         if not self._ended:
             return False
-        self._ended = self._named = False
+        self._ended = self._named = self._wrote = False
+        self._files_before = len(self.files)
         self._response = {}
         self._begun = set()
         changed = bool(self._answered)
@@ -277,7 +278,7 @@ class ContainerState:
 
     def _name(self, container_id: str, expires_at: str | None, now: float) -> None:
         if container_id != self.id:
-            self._retire(self._response)
+            self._retire()
             self.id = self.last_id = container_id
             self.created_at = now
         elif not self._named:
@@ -287,13 +288,18 @@ class ContainerState:
         self.seen_at = now
         self.expires_at = expires_at
 
-    def _retire(self, staying: Iterable[str]) -> None:
-        """Another container: what ran in the old one counts in `past` from here on."""
-        stay = {id: self.programs[id] for id in staying if id in self.programs}
+    def _retire(self, *, whole: bool = False) -> None:
+        """Another container: what ran in the old one counts in `past` from here on. What this
+        response did stays, unless `whole`."""
+        stay = {} if whole else {p.id: p for p in self._response.values()}
         gone = [p for id, p in self.programs.items() if id not in stay]
         self.past = self.past.plus(Totals.of(gone))
-        self.programs = stay
-        self.reused, self.files, self.last_output = 0, [], ""
+        self.programs = {id: p for id, p in self.programs.items() if id in stay}
+        self.reused = 0
+        self.files = [] if whole else self.files[self._files_before :]
+        self._files_before = 0
+        if whole or not self._wrote:
+            self.last_output = ""
         for program in gone:
             self._open.pop(program.id, None)
         for call in self._calls_of(gone):
@@ -307,11 +313,12 @@ class ContainerState:
             del self._pending[call.id]
         return calls
 
-    def _program(self, program_id: str, now: float) -> Program:
+    def _program(self, program_id: str, name: object = "code_execution") -> Program:
         program = self.programs.get(program_id)
         if program is None:
-            self.numbered += 1
-            program = Program(program_id, self.numbered)
+            numbered = name == "code_execution"
+            self.numbered += numbered
+            program = Program(program_id, self.numbered if numbered else 0)
             self._begun.add(program_id)
             self.programs[program_id] = self._open[program_id] = program
         self._response[program_id] = program
@@ -324,7 +331,7 @@ class ContainerState:
     def _call(self, block: ToolCall, now: float) -> None:
         if block.id in self._pending:
             return
-        program = self._program(str((block.caller or {}).get("tool_id") or block.id), now)
+        program = self._program(str((block.caller or {}).get("tool_id") or block.id))
         self._runs(program, now)
         if not self._pending:
             self.paused_at = now
@@ -333,22 +340,36 @@ class ContainerState:
     def _block(self, raw: dict[str, Any], ended: bool, now: float) -> bool:
         kind = str(raw.get("type", ""))
         if kind == "server_tool_use" and raw.get("name") in PROGRAM_TOOLS:
-            program = self._program(str(raw.get("id", "")), now)
+            program = self._program(str(raw.get("id", "")), raw["name"])
             if ended and program.state not in ("done", "failed"):
                 self._runs(program, now)
             return True
         if not ended or not kind.endswith("code_execution_tool_result"):
             return False
-        self._result(raw, now)
+        self._result(raw, kind.removesuffix("_tool_result"), now)
         return True
 
-    def _result(self, raw: dict[str, Any], now: float) -> None:
-        program = self._program(str(raw.get("tool_use_id", "")), now)
+    def _result(self, raw: dict[str, Any], name: str, now: float) -> None:
+        content = raw.get("content")
+        fields = cast(dict[str, Any], content) if isinstance(content, dict) else {}
+        if name in PROGRAM_TOOLS:
+            self._program_ends(self._program(str(raw.get("tool_use_id", "")), name), fields, now)
+        listed = fields.get("content")
+        if isinstance(listed, list):
+            known = {file.get("file_id") for file in self.files}
+            self.files += [
+                cast(dict[str, Any], file)
+                for file in cast(list[Any], listed)
+                if isinstance(file, dict)
+                and cast(dict[str, Any], file).get("file_id") not in known
+            ]
+        if fields.get("error_code") == "container_expired":
+            self.gone(now)
+
+    def _program_ends(self, program: Program, fields: dict[str, Any], now: float) -> None:
         self._open.pop(program.id, None)
         for call in self._calls_of([program]):
             program.undelivered(call)  # it ended without its answer: that came too late
-        content = raw.get("content")
-        fields = cast(dict[str, Any], content) if isinstance(content, dict) else {}
         code = fields.get("return_code")
         error = fields.get("error_code")
         program.exit_code = code if isinstance(code, int) else None
@@ -357,16 +378,7 @@ class ContainerState:
         program.end("failed" if failed else "done", now)
         texts = [fields.get("stdout"), fields.get("stderr")]
         self.last_output = "".join(t for t in texts if isinstance(t, str))[-OUTPUT_KEPT:]
-        listed = fields.get("content")
-        if isinstance(listed, list):
-            known = {file.get("file_id") for file in self.files}
-            self.files += [
-                cast(dict[str, Any], file)
-                for file in cast(list[Any], listed)
-                if isinstance(file, dict) and cast(dict[str, Any], file).get("file_id") not in known
-            ]
-        if program.error_code == "container_expired":
-            self.gone(now)
+        self._wrote = True
 
 
 class _Rough:

@@ -24,7 +24,7 @@ class ProgramCall:
 
 @dataclass(slots=True, eq=False)
 class Program:
-    """One program. number: in the conversation, from 1. started_at, ended_at: seconds since
+    """One program. number: in the conversation, from 1; 0 for a command line. started_at, ended_at: seconds since
     1970, from when its code was whole until its result came; None when not known. about: the
     times are those of stored messages, so `seconds` holds the writing of the code as well.
 

@@ -77,6 +77,7 @@ class Opener:
         status = app.presenter.status
         status.status, status.model = conversation.status, conversation.model
         status.thinking = conversation.thinking
+        app.presenter.container = conversation.container
         status.cost = (state.get("usage") or {}).get("cost", 0.0)
         demo = bool((state.get("endpoint") or {}).get("demo"))
         app.view.demo(DEMO if demo else "")

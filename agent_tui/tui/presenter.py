@@ -7,7 +7,6 @@ delta does not grow with what came before.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, Literal
 
 from agent_tui.agent.events import (
@@ -18,7 +17,7 @@ from agent_tui.agent.events import (
     ToolCallStartEvent,
     UsageEvent,
 )
-from agent_tui.conversation.events import ConversationEvent
+from agent_tui.conversation.events import ContainerChangedEvent, ConversationEvent
 from agent_tui.tui.lines import one_line
 from agent_tui.tui.transcript.tool_text import was_stopped
 
@@ -46,17 +45,6 @@ def short_argument(arguments: dict[str, Any], limit: int = 120) -> str:
         if isinstance(value, (str, int, float)) and not isinstance(value, bool):
             return one_line(f"{name}={value}", limit)
     return ""
-
-
-def parse_time(text: str | None) -> float | None:
-    """ISO 8601 as the API sends it → seconds since 1970; None when it is no time."""
-    if not text:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 @dataclass(slots=True)
@@ -221,27 +209,6 @@ def _program_of(caller: dict[str, Any] | None) -> str | None:
     return str(caller.get("tool_id") or "") or None
 
 
-@dataclass(slots=True)
-class ContainerState:
-    """The code-execution container; id "" means there was none yet. expires: epoch seconds."""
-
-    id: str = ""
-    state: str = ""
-    expires: float | None = None
-    pending: int = 0
-    location: str = ""
-    reused: int = 0
-    programs: int = 0
-    last_output: str = ""
-    files: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-
-    def seconds_left(self, now: float) -> float | None:
-        """Until it expires; None when unknown, 0 when it has."""
-        if self.expires is None:
-            return None
-        return max(0.0, self.expires - now)
-
-
 class Rate:
     """Tokens a second over the last seconds of the stream under way."""
 
@@ -312,7 +279,7 @@ class Presenter:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self.tools = ToolsState(clock)
-        self.container = ContainerState()
+        self.container: ContainerChangedEvent | None = None
         self.status = StatusState()
         self.retry = RetryState()
         self.rate = Rate(clock)
@@ -325,7 +292,6 @@ class Presenter:
             self.tools.active
             or self.status.status in ("waiting", "streaming", "stopping")
             or self.retry.attempt > 0
-            or (self.container.expires is not None and self.container.state != "expired")
         )
 
     def stream(self, event: StreamEvent) -> bool:
@@ -412,10 +378,7 @@ class Presenter:
                 if event.name in ("model", "thinking"):
                     setattr(self.status, event.name, event.value)
             case "container_changed":
-                self.container = ContainerState(
-                    event.id, event.state, parse_time(event.expires_at), event.pending,
-                    event.location, event.reused, event.programs, event.last_output, event.files,
-                )  # fmt: skip
+                self.container = event
             case "retry":
                 self.retry = RetryState(
                     event.attempt, self._clock() + event.wait_s, one_line(event.reason, 300)
@@ -428,7 +391,7 @@ class Presenter:
     def clear(self) -> None:
         """A new conversation: what the panels show of the old one goes."""
         self.tools.clear()
-        self.container = ContainerState()
+        self.container = None
 
     def tick(self) -> None:
         """Once a second while `moving`."""

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import time
 from typing import TYPE_CHECKING
 
 from agent_tui.tui.folder import describe_folder
@@ -57,8 +56,7 @@ class View:
     def panels(self) -> None:
         presenter = self._app.presenter
         self._tools.show(presenter.tools, self._app.clock())
-        # Expiry times come from outside, so they are compared with the time of day.
-        self._container.show(presenter.container, time.time())
+        self._container.show(presenter.container)
 
     def status(self) -> None:
         app = self._app

@@ -117,8 +117,18 @@ def test_another_container_starts_anew_and_what_was_saved_stays() -> None:
 def test_files_and_output_of_other_programs() -> None:
     state = ContainerState()
     feed(state, RECORDINGS["server-tools"], 1.0)
-    assert state.last_output == ""
     assert {"type": "bash_code_execution_output", "file_id": "file_01"} in state.files
+    by_number = [p.number for p in state.programs.values()]
+    assert by_number == [1, 0], "a command line is a program too, but cannot call: no number"
+
+
+def test_what_the_naming_response_made_is_the_containers() -> None:
+    made = {"type": "code_execution_output", "file_id": "file_1"}
+    state = said(ContainerState(), named("a"), code(), output(stdout="old"), done())
+    said(state, code("p2"), output("p2", stdout="new", content=[made]), named("b"), done())
+    assert (state.id, state.files, state.last_output) == ("b", [made], "new")
+    said(state, named("c"), done())
+    assert (state.files, state.last_output) == ([], "")
 
 
 def test_an_expired_container_is_dropped() -> None:

@@ -41,6 +41,7 @@ class FakeConversation:
         self.thinking = "high"
         self.messages = messages or []
         self.demo = demo
+        self.container: Any = None
         self.open_requests: set[str] = set()
         self.command_results: dict[str, CommandResult] = {}
         self.fail_with: Exception | None = None
