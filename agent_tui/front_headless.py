@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_tui import logs
 from agent_tui.conversation import endpoint as endpoints
@@ -67,7 +67,8 @@ def _prepare_headless(options: Options) -> _Headless:
 async def _converse(options: Options, start: _Headless, *, interactive: bool) -> Conversation:
     """Raises SessionError."""
     endpoint = start.configured or await endpoints.start_demo(start.loaded.settings)
-    session = await asyncio.to_thread(open_wished, options.wish, start.cwd, endpoint)
+    wish = replace(options.wish, face="rpc" if interactive else "print")
+    session = await asyncio.to_thread(open_wished, wish, start.cwd, endpoint)
     return await build_conversation(
         start.loaded,
         endpoint,

@@ -7,13 +7,14 @@ from typing import Any
 
 from agent_tui import paths
 from agent_tui.conversation.conversation import Conversation
-from agent_tui.conversation.endpoint import DEMO_MODEL, Endpoint
+from agent_tui.conversation.endpoint import Endpoint
 from agent_tui.conversation.limits import Limits
 from agent_tui.conversation.model_choice import ModelChoice
 from agent_tui.conversation.retry import RetryPolicy
+from agent_tui.conversation.session_settings import SessionSettings
 from agent_tui.messages_api.stream_function import make_stream_function, warm_up
 from agent_tui.sessions.store import Session
-from agent_tui.settings import Loaded, Settings
+from agent_tui.settings import Loaded
 from agent_tui.tools.builtin import builtin_tools, reap_leftovers
 
 log = logging.getLogger(__name__)
@@ -33,12 +34,11 @@ async def build_conversation(
 
     session: the one to go on in; None: one in memory, never written.
     """
-    settings = loaded.settings
+    of_session = SessionSettings(loaded, endpoint)
+    settings = loaded.settings if session is None else of_session.of(session)
     warming = asyncio.create_task(warm_up(endpoint.api), name="import the SDK")
     warming.add_done_callback(_log_failure)
     explicit = loaded.sources.get("model", "default") != "default"
-    if session is not None:
-        settings = _as_before(loaded, session, endpoint)
     reaping = asyncio.create_task(asyncio.to_thread(reap_leftovers), name="end what was left over")
     reaping.add_done_callback(_log_failure)
     models = ModelChoice(endpoint, settings.model, explicit=explicit)
@@ -62,18 +62,8 @@ async def build_conversation(
         readable=[str(paths.outputs_dir())],
         limits=Limits(settings.max_turns, settings.max_cost, settings.max_seconds),
         retry_policy=retry_policy,
+        of_session=of_session,
     )
-
-
-def _as_before(loaded: Loaded, session: Session, endpoint: Endpoint) -> Settings:
-    """The model and thinking level last chosen in the session, unless a flag says otherwise."""
-    changes: dict[str, object] = {}
-    scripted = session.model == DEMO_MODEL and not endpoint.demo  # no other endpoint has it
-    if session.model is not None and not scripted and loaded.sources.get("model") != "flag":
-        changes["model"] = session.model
-    if session.thinking is not None and loaded.sources.get("thinking") != "flag":
-        changes["thinking"] = session.thinking
-    return loaded.settings.model_copy(update=changes)
 
 
 def _log_failure(task: "asyncio.Task[Any]") -> None:

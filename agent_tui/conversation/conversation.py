@@ -25,6 +25,7 @@ from agent_tui.agent.loop import (
     StreamFunction,
     ThinkingLevel,
 )
+from agent_tui.agent.message_queue import QueueError
 from agent_tui.agent.messages import (
     AgentMessage,
     AssistantMessage,
@@ -41,6 +42,7 @@ from agent_tui.conversation.endpoint import Endpoint, secret_mask
 from agent_tui.conversation.event_hub import EventHub, Subscriber
 from agent_tui.conversation.events import (
     ContainerChangedEvent,
+    CommandRanEvent,
     NoticeEvent,
     QueueChangedEvent,
     QueueDeliveredEvent,
@@ -55,16 +57,20 @@ from agent_tui.conversation.model_call import ModelCall
 from agent_tui.conversation.model_choice import ModelChoice
 from agent_tui.conversation.results import CommandInfo, CommandResult, Submitted
 from agent_tui.conversation.retry import RetryPolicy
-from agent_tui.conversation.session_link import SessionLink
+from agent_tui.conversation.session_link import Restored, SessionLink
+from agent_tui.conversation.session_settings import SessionSettings
 from agent_tui.conversation.system_prompt import build_system_prompt
 from agent_tui.conversation.usage import UsageTotals
 from agent_tui.conversation.validation import validate_arguments
+from agent_tui.sessions.drafts import Draft
 from agent_tui.sessions.store import Session
 from agent_tui.settings import Settings
 
 log = logging.getLogger(__name__)
 
 Decision = Literal["allow", "allow_always", "deny"]
+STAYS_A_COMMAND = "This is a command: it begins with / and a name. Withdraw it instead."
+STAYS_A_MESSAGE = "A message does not become a command: withdraw it and type the command."
 THINKING_LEVELS = ("off", "low", "medium", "high", "xhigh", "max")
 
 _STATUS: dict[Phase, Status] = {
@@ -81,7 +87,8 @@ class Conversation:
 
     Made by conversation.build.build_conversation. interactive: somebody can answer
     permission requests. allow: tool names that need no answer. readable: folders besides
-    cwd that may be read unasked (where long outputs are saved).
+    cwd that may be read unasked (where long outputs are saved). of_session: the settings that
+    another session goes on with; None: those of now.
     """
 
     def __init__(
@@ -99,6 +106,7 @@ class Conversation:
         readable: Collection[str] = (),
         limits: Limits | None = None,
         retry_policy: RetryPolicy | None = None,
+        of_session: SessionSettings | None = None,
     ) -> None:
         self.settings = settings
         self.endpoint = endpoint
@@ -119,6 +127,8 @@ class Conversation:
         self._announced: set[str] = set()
         self._records: dict[str, asyncio.Event] = {}
         self._last_status: Status = "ready"
+        self._of_session = of_session
+        self._in_command = False
         config = AgentLoopConfig(
             model=models.name,
             stream_function=self._model_call,
@@ -141,7 +151,14 @@ class Conversation:
         self.agent.subscribe(self._on_agent_event)
         self.agent.subscribe_phase(self._on_phase)
         self.agent.queue.subscribe(self._queue_changed)
-        self.driver = RunDriver(self.agent, self._retry, self._policy, self.limits, self._on_idle)
+        self.driver = RunDriver(
+            self.agent,
+            self._retry,
+            self._policy,
+            self.limits,
+            self._on_idle,
+            self._run_queued_command,
+        )
 
     # --- events out --------------------------------------------------------------------
 
@@ -290,6 +307,10 @@ class Conversation:
         self.agent.queue.unlock(item_id)
 
     def queue_edit(self, item_id: str, text: str) -> None:
+        """Raises QueueError; also where a message would become a command, or the reverse."""
+        local = self.agent.queue.get(item_id).local
+        if is_command(text) != local:
+            raise QueueError(STAYS_A_COMMAND if local else STAYS_A_MESSAGE)
         self.agent.queue.edit(item_id, text)
 
     def queue_move(self, item_id: str, index: int) -> None:
@@ -312,6 +333,33 @@ class Conversation:
         self.agent.queue.resume()
         if not self.driver.running and any(not i.locked for i in self.agent.queue.items()):
             self.driver.start_queued()
+
+    @property
+    def busy(self) -> bool:
+        """A run is on: what needs its end has to wait (when_idle)."""
+        return self.driver.running and not self._in_command
+
+    def when_idle(self, line: str) -> CommandResult:
+        """This command line is carried out when the run has ended, in the order of the queue; a
+        command_ran event then tells what it gave. For commands themselves, while busy."""
+        if self.driver.stopping:
+            self.driver.after_stop(line)
+            return CommandResult(action="queued")
+        message = UserMessage(content=[TextContent(text=line)])
+        item = self.agent.queue.add("follow_up", message, local=True)
+        text = f"`{line}` waits for the end of the run."
+        return CommandResult(text=text, action="queued", data={"item_id": item.id})
+
+    async def _run_queued_command(self, line: str) -> None:
+        self._in_command = True
+        try:
+            result = await self._registry.run(self, line)
+        except Exception:
+            log.exception("a command that had waited failed")
+            result = CommandResult(error=f"{line} failed; the log file says why.")
+        finally:
+            self._in_command = False
+        self._emit(CommandRanEvent(line, **asdict(result)))
 
     def queue(self) -> list[QueueEntry]:
         """The pending items with their delivery points, steering first."""
@@ -363,17 +411,50 @@ class Conversation:
         return await self.models.names()
 
     async def clear(self) -> None:
-        """A new conversation in a session of its own. Only while idle."""
-        await self.open_session(self._new_session())
+        """A new conversation in a session of its own, with the model and thinking level of now.
+        Only while not busy."""
+        old, new = self.session, self._new_session()
+        if old.model is not None:
+            new.record_model(old.model)
+        if old.thinking is not None:
+            new.record_thinking(old.thinking)
+        await self._enter(new)
 
     async def open_session(self, session: Session) -> None:
-        """Go on in this session: its messages, queue and container. Only while idle."""
-        if self.driver.running:
+        """Go on in this session: its messages, queue, container, model and thinking level.
+        Raises AgentBusyError while busy."""
+        if self._of_session is None:
+            return await self._enter(session)
+        settings = self._of_session.of(session)
+        before = self.models.name
+        model = await self.models.go_on_with(settings.model)
+        try:
+            await self._enter(session, model, settings.thinking)
+        except AgentBusyError:  # a run began while the endpoint was asked
+            self.models.name = before
+            raise
+
+    async def _enter(
+        self, session: Session, model: str = "", thinking: ThinkingLevel | None = None
+    ) -> None:
+        """model, thinking: to go on with; "" and None: those of now. Nothing is awaited before
+        the new session is in place."""
+        if self.busy:
             raise AgentBusyError
-        await self._link.switch(session)
+        # What is in the composer goes with the screen, not with the session left behind.
+        self._link.draft(Draft())
+        before = (self.model, self.thinking)
+        self.agent.set_model(model or self.model, thinking)
+        for name, was, now in zip(
+            ("model", "thinking"), before, (self.model, self.thinking), strict=True
+        ):
+            if was != now:
+                self._emit(SettingChangedEvent(name, now))
+        closing = self._link.switch(session, carry=self._in_command)
         self._model_call.enter(session)
         self._count_usage()
         self._emit(self.usage.event())
+        await closing
 
     def _count_usage(self) -> None:
         """The totals of the session as it stands."""
@@ -383,13 +464,27 @@ class Conversation:
                 self.usage.add(message, self.models.info(message.model))
 
     def _new_session(self) -> Session:
-        if self.session.path is None:
+        if not self.keeps:
             return Session.in_memory(self.cwd)
-        return Session.create(self.cwd, paths.home(), mask=self._mask)
+        return Session.create(self.cwd, paths.home(), mask=self._mask, face=self.session.face)
+
+    @property
+    def keeps(self) -> bool:
+        """What is said here is written down (False: --no-session)."""
+        return self.session.path is not None and not self.session.read_only
 
     @property
     def session(self) -> Session:
         return self._link.session
+
+    def restored(self) -> Restored:
+        """What the session brought back beside its messages and its queue."""
+        return self._link.restored()
+
+    def record_draft(self, draft: Draft) -> None:
+        """What stands in the composer, at rest: it is there again when the session is. A command
+        line is not kept: it may hold a secret."""
+        self._link.draft(Draft() if is_command(draft.text) else draft)
 
     def notice(self, level: Literal["info", "warning", "error"], text: str) -> None:
         """Tell the user something, from the program itself."""

@@ -2,7 +2,8 @@
 
 Around Agent.start/continue_ it does what the loop leaves to its owner: a sample that broke
 midway is struck and tried again, what was queued in the instant a run ended starts the next
-one, and after a failure the queue is paused rather than lost.
+one, commands that waited for the end of the run are run in their turn, and after a failure the
+queue is paused rather than lost.
 """
 
 import asyncio
@@ -22,7 +23,8 @@ log = logging.getLogger(__name__)
 class RunDriver:
     """Runs the agent; `running` is True from start() until all follow-on work is done.
 
-    on_idle is called synchronously at the end, when `running` is already False.
+    on_idle is called synchronously at the end, when `running` is already False. run_command
+    carries out a command line that was queued, between two runs of the agent.
     """
 
     def __init__(
@@ -32,6 +34,7 @@ class RunDriver:
         policy: RetryPolicy,
         limits: Limits,
         on_idle: Callable[[], None],
+        run_command: Callable[[str], Awaitable[None]],
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._agent = agent
@@ -39,11 +42,13 @@ class RunDriver:
         self._policy = policy
         self._limits = limits
         self._on_idle = on_idle
+        self._run_command = run_command
         self._sleep = sleep
         self._task: asyncio.Task[None] | None = None
         self._waiting: asyncio.Future[None] | None = None
         self._stopped = False
-        self._next: list[AgentMessage] = []
+        self._after_command = False
+        self._next: list[AgentMessage | str] = []
 
     @property
     def running(self) -> bool:
@@ -60,15 +65,16 @@ class RunDriver:
 
     def start_queued(self) -> None:
         """Begin a run with what is queued as its prompt. Not while running."""
-        self._begin(self._agent.run_queued)
+        self._begin(self._run_queued)
 
     def continue_(self) -> None:
         """Begin a run from the transcript as it stands. Not while running."""
         self._begin(self._agent.continue_)
 
-    def after_stop(self, message: AgentMessage) -> None:
-        """A message sent while a stopped run settles: it begins the next run (DESIGN)."""
-        self._next.append(message)
+    def after_stop(self, said: AgentMessage | str) -> None:
+        """A message sent, or a command line that waits, while a stopped run settles: it begins
+        the next run (DESIGN)."""
+        self._next.append(said)
 
     def _begin(self, first: Callable[[], Awaitable[object]]) -> None:
         assert self._task is None, "one run at a time"
@@ -102,9 +108,11 @@ class RunDriver:
     async def _run(self, run: Callable[[], Awaitable[object]]) -> None:
         self._limits.begin()
         alarm = self._set_alarm()
+        self._after_command = False
         try:
             await run()
-            await self._retry_broken()
+            if not self._after_command:
+                await self._retry_broken()
         except Exception:
             log.exception("the run ended by an unexpected error")
             self._emit(NoticeEvent("error", "The run ended by an unexpected error; see the log."))
@@ -113,11 +121,31 @@ class RunDriver:
                 alarm.cancel()
 
     def _what_follows(self) -> Callable[[], Awaitable[object]] | None:
-        if self._next:
-            prompt, self._next = self._next, []
-            self._stopped = False
-            return lambda: self._agent.start(prompt)
-        return self._agent.run_queued if self._wants_more() else None
+        if not self._next:
+            return self._run_queued if self._wants_more() else None
+        self._stopped = False
+        first = self._next.pop(0)
+        if isinstance(first, str):
+            return lambda: self._command(first)
+        prompt = [first]
+        while self._next and not isinstance(following := self._next[0], str):
+            prompt.append(following)
+            del self._next[0]
+        return lambda: self._agent.start(prompt)
+
+    async def _run_queued(self) -> None:
+        """What is next in the queue: a command, or messages as the prompt."""
+        item = self._agent.queue.next_local()
+        if item is None:
+            await self._agent.run_queued()
+        else:
+            # Before it is done: a command that was begun is not begun again after a crash.
+            self._agent.queue.withdraw(item.id)
+            await self._command(item.text)
+
+    async def _command(self, line: str) -> None:
+        self._after_command = True
+        await self._run_command(line)
 
     def _set_alarm(self) -> asyncio.TimerHandle | None:
         left = self._limits.seconds_left()
@@ -162,9 +190,13 @@ class RunDriver:
         if self._stopped or self._limits.reached or self._agent.queue.paused:
             return False
         last = self._agent.last_answer
-        if last is None or last.stop_reason in ("error", "aborted"):
+        failed = last is None or last.stop_reason in ("error", "aborted")
+        if failed and not self._after_command:
             return False
-        return any(not i.locked for i in self._agent.queue.items())
+        queue = self._agent.queue
+        return bool(
+            queue.next_local() or queue.deliverable("steer") or queue.deliverable("follow_up")
+        )
 
     def _pause_what_waits(self) -> None:
         """After a failure or a limit what is queued waits, visibly, for the user (fault B14)."""

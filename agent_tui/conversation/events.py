@@ -173,6 +173,19 @@ class SettingChangedEvent:
 
 
 @dataclass(slots=True)
+class CommandRanEvent:
+    """A command that had waited for the end of the run was carried out now; the rest is as in
+    CommandResult."""
+
+    type: ClassVar[Literal["command_ran"]] = "command_ran"
+    line: str
+    text: str = ""
+    error: str | None = None
+    action: str | None = None
+    data: dict[str, Any] | None = None
+
+
+@dataclass(slots=True)
 class NoticeEvent:
     """A line for the user, from the program itself. level error: say what to do."""
 
@@ -184,5 +197,5 @@ class NoticeEvent:
 ConversationEvent = (
     QueueChangedEvent | QueueDeliveredEvent | ContainerChangedEvent | McpServerChangedEvent
     | PermissionRequestEvent | PermissionResolvedEvent | RetryEvent | UsageChangedEvent
-    | StatusChangedEvent | SettingChangedEvent | NoticeEvent
+    | StatusChangedEvent | SettingChangedEvent | CommandRanEvent | NoticeEvent
 )  # fmt: skip

@@ -19,9 +19,14 @@ class ModelChoice:
 
     def __init__(self, endpoint: Endpoint, name: str, *, explicit: bool) -> None:
         self._endpoint = endpoint
-        self._explicit = explicit
+        self._explicit = self._at_first = explicit
         self._listed: dict[str, ModelInfo] | None = None
         self.name = name
+
+    async def go_on_with(self, name: str) -> str:
+        """The model of another session, or what stands in for it here; gives its name."""
+        self.name, self._explicit = name, self._at_first
+        return await self.settle()
 
     def choose(self, name: str) -> None:
         self.name = name

@@ -9,7 +9,8 @@ class CommandResult:
     """What a slash command gives back: data for the face, never printed by the command.
 
     text: markdown for the transcript. error: the right form, if the line was wrong.
-    action: what only a face can do ("quit", "clear", "login", "help", "resume_picker").
+    action: what only a face can do ("quit", "clear", "reload", "login", "help",
+    "resume_picker"); "queued": it waits for the end of the run, see CommandRanEvent.
     """
 
     text: str = ""

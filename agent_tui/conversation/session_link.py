@@ -4,17 +4,38 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 
 from agent_tui.agent.agent import Agent
 from agent_tui.agent.events import AgentEvent
+from agent_tui.agent.message_queue import QueueItem, QueueKind
 from agent_tui.agent.messages import Container
+from agent_tui.sessions.drafts import Draft
 from agent_tui.sessions.store import Session
 from agent_tui.sessions.subscriber import SessionRecorder
 
 log = logging.getLogger(__name__)
 
 Notify = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Restored:
+    """What a session brings back beside its messages and its queue, for a face.
+
+    greeting: which session it is, "" for a new one. notices: what was damaged in it.
+    deliveries: of queue items, id → (kind, where it landed). durations: milliseconds of each
+    ended tool, by tool_call_id.
+    """
+
+    greeting: str = ""
+    notices: list[str] = field(default_factory=list[str])
+    draft: Draft = field(default_factory=Draft)
+    deliveries: dict[str, tuple[QueueKind, str]] = field(
+        default_factory=dict[str, tuple[QueueKind, str]]
+    )
+    durations: dict[str, int] = field(default_factory=dict[str, int])
 
 
 class SessionLink:
@@ -41,15 +62,41 @@ class SessionLink:
         for notice in session.notices:
             self._notify(notice)
 
-    async def switch(self, session: Session) -> None:
-        """Close the present session and go on in this one. Only while the agent is idle."""
+    def restored(self) -> Restored:
+        session = self.session
+        return Restored(
+            session.greeting,
+            list(session.notices),
+            session.draft,
+            {item: (how.kind, how.landed) for item, how in session.deliveries().items()},
+            session.durations,
+        )
+
+    def switch(self, session: Session, *, carry: bool = False) -> Awaitable[None]:
+        """Go on in this session, at once; only while the agent is idle. Await what is given: it
+        closes the session before.
+
+        carry: what waits in the queue comes along (it was queued behind the command that
+        switches); else it stays queued in its own session.
+        """
         old = self.session
         self._detach()
-        # What waits stays queued in its own session; here it is only taken out of sight.
-        self._agent.queue.reset()
-        # At once, so that what is said while the old one closes goes into the new one.
+        queue = self._agent.queue
+        carried = queue.items() if carry else []
+        # Here it is only taken out of sight.
+        queue.reset()
+        # What is said while the old one closes goes into the new one.
         self._recorder = SessionRecorder(session, notify=self._notify)
         self.attach()
+        for item in carried:
+            queue.add(item.kind, item.message, item.id, local=item.local)
+        return self._close_old(old, carried)
+
+    async def _close_old(self, old: Session, carried: Sequence[QueueItem]) -> None:
+        if carried and await self.written():
+            # Only now: a crash in between leaves them in both, rather than in none.
+            for item in carried:
+                old.record_queue("withdraw", item.id)
         await asyncio.to_thread(old.close)
 
     async def on_event(self, event: AgentEvent) -> None:
@@ -64,6 +111,11 @@ class SessionLink:
 
     def container(self, container: Container | None) -> None:
         self.session.record_container(container)
+
+    def draft(self, draft: Draft) -> None:
+        """What stands in the composer now; nothing when the session is closed already."""
+        if not self.session.closed:
+            self.session.record_draft(draft)
 
     def mended(self, what: str, ids: list[str], text: str) -> None:
         """What requests leave out or add from here on (mending.py)."""

@@ -176,6 +176,8 @@ class RpcFace:
             raise RpcError(result.error)
         if result.action == "quit":
             self.quit.set()
+        if result.action == "queued":
+            await self._conversation.recorded()
         return {"text": result.text, "action": result.action, "data": result.data}
 
 

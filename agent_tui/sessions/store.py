@@ -84,6 +84,8 @@ class Session:
         self.path = path
         self.notices = list(notices)
         """What was damaged when the file was read, a sentence each, for the user."""
+        self.greeting = ""
+        """Which session this is, a sentence from whoever opened it."""
 
     # --- making ---------------------------------------------------------------------
 

@@ -355,3 +355,44 @@ QueueMachine.TestCase.settings = settings(
     max_examples=60, stateful_step_count=40, deadline=None, derandomize=True
 )
 TestQueueMachine = QueueMachine.TestCase
+
+
+# --- what the queue's owner does itself ---------------------------------------------------------
+
+
+def test_nothing_is_taken_from_behind_a_local_item(queue: MessageQueue) -> None:
+    queue.follow_up_mode = "all"
+    queue.add("follow_up", message("before"))
+    command = queue.add("follow_up", message("/clear"), local=True)
+    queue.add("follow_up", message("behind"))
+    queue.add("steer", message("now"))
+    assert queue.next_local() is None, "steering goes out first"
+    assert [i.text for i in queue.take("steer")] == ["now"]
+    assert queue.next_local() is None
+    assert [i.text for i in queue.take("follow_up")] == ["before"]
+    assert queue.take("follow_up") == []
+    assert queue.next_local() is command
+    queue.withdraw(command.id)
+    assert queue.next_local() is None
+    assert [i.text for i in queue.take("follow_up")] == ["behind"]
+
+
+def test_a_local_item_that_is_paused_or_edited_is_not_next_and_still_in_the_way(queue: MessageQueue) -> None:
+    command = queue.add("follow_up", message("/clear"), local=True)
+    queue.add("follow_up", message("behind"))
+    queue.pause()
+    assert queue.next_local() is None
+    queue.resume()
+    queue.lock(command.id)
+    assert queue.next_local() is None and queue.take("follow_up") == []
+    queue.unlock(command.id)
+    assert queue.next_local() is command
+
+
+def test_a_local_item_does_not_steer(queue: MessageQueue) -> None:
+    with pytest.raises(QueueError, match="cannot steer"):
+        queue.add("steer", message("/clear"), local=True)
+    command = queue.add("follow_up", message("/clear"), local=True)
+    with pytest.raises(QueueError, match="cannot steer"):
+        queue.promote(command.id)
+    assert queue.items() == [command]

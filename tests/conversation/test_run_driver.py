@@ -63,8 +63,19 @@ class Driven:
         self.agent.subscribe(self._heard)
         self.driver = RunDriver(
             self.agent, self.events.append, RetryPolicy(**policy), limits or Limits(),
-            lambda: self.idle.append(self.driver.running), self._sleep,
+            lambda: self.idle.append(self.driver.running), self._command, self._sleep,
         )  # fmt: skip
+        self.commands: list[tuple[str, int]] = []
+        self.on_command: Callable[[], None] | None = None
+
+    async def _command(self, line: str) -> None:
+        """Notes the line, and how many requests there had been."""
+        self.commands.append((line, len(self.sent)))
+        if self.on_command is not None:
+            self.on_command()
+
+    def wait_in_queue(self, line: str) -> None:
+        self.agent.queue.add("follow_up", user(line), local=True)
 
     def _heard(self, event: AgentEvent) -> None:
         """on_text: called once, when the first text of a run was heard."""
@@ -283,3 +294,97 @@ async def test_a_run_that_ends_by_an_error_of_ours_is_told_and_leaves_it_idle(
 
 async def _broken() -> None:
     raise RuntimeError("out of order")
+
+
+# --- commands that wait for the end of the run ------------------------------------------------
+
+
+async def test_a_command_waits_for_its_turn_and_what_is_behind_it_waits_for_it() -> None:
+    it = Driven("a", "b", "c")
+
+    def say_more() -> None:
+        it.agent.follow_up("before")
+        it.wait_in_queue("/clear")
+        it.agent.follow_up("behind")
+
+    it.on_text = say_more
+    await it.run()
+    assert it.commands == [("/clear", 2)], "after the answer to what stood before it"
+    assert it.said == ["go", "a", "before", "b", "behind", "c"]
+    assert it.agent.queue.items() == [] and it.idle == [False]
+
+
+async def test_what_a_command_brings_goes_out_also_in_an_empty_conversation() -> None:
+    it = Driven("a", "b")
+    it.on_text = lambda: it.wait_in_queue("/clear")
+
+    def switch() -> None:
+        it.agent.replace_messages([])
+        it.agent.follow_up("in the new one")
+
+    it.on_command = switch
+    await it.run()
+    assert it.said == ["in the new one", "b"]
+
+
+async def test_a_stop_leaves_a_command_that_waits_in_the_queue() -> None:
+    it = Driven(("a", refused()))
+
+    def stop() -> None:
+        it.wait_in_queue("/clear")
+        it.driver.abort()
+
+    it.on_text = stop
+    await it.run()
+    assert it.commands == []
+    it.driver.start_queued()
+    async with asyncio.timeout(5):
+        await it.driver.wait()
+    assert it.commands == [("/clear", 1)] and it.agent.queue.items() == []
+
+
+async def test_a_paused_command_waits_until_the_queue_is_resumed() -> None:
+    it = Driven("a")
+
+    def pause() -> None:
+        it.wait_in_queue("/clear")
+        it.agent.queue.pause()
+
+    it.on_text = pause
+    await it.run()
+    assert it.commands == [] and [i.state for i in it.agent.queue.items()] == ["paused"]
+
+
+async def test_a_failed_run_pauses_a_command_that_waits() -> None:
+    """What it was meant to follow did not come about."""
+    it = Driven(refused())
+    it.wait_in_queue("/clear")
+    await it.run()
+    assert it.commands == [] and it.agent.queue.paused
+
+
+async def test_typed_while_a_stop_settles_a_command_runs_when_it_has() -> None:
+    it = Driven("a", "b")
+
+    def stop() -> None:
+        it.driver.abort()
+        it.driver.after_stop("/clear")
+        it.driver.after_stop(user("one"))
+        it.driver.after_stop(user("two"))
+
+    it.on_text = stop
+    await it.run()
+    assert it.commands == [("/clear", 1)]
+    assert it.said[-3:] == ["one", "two", "b"]
+
+
+async def test_a_command_behind_a_failed_answer_is_not_an_answer_to_try_again() -> None:
+    """The last message of the transcript is broken; a command that ran after it mends nothing."""
+    it = Driven("a")
+    it.agent.replace_messages([broken := AssistantMessage(stop_reason="error", api_id="msg_1",
+        error_type="overloaded_error")])  # fmt: skip
+    it.wait_in_queue("/clear")
+    it.driver.start_queued()
+    async with asyncio.timeout(5):
+        await it.driver.wait()
+    assert it.commands == [("/clear", 0)] and it.agent.state.messages == [broken]

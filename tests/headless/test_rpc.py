@@ -363,11 +363,38 @@ async def test_a_command_line_is_run_and_its_result_returned(tmp_path: Path) -> 
         assert "begins with /" in await it.error("command", text="help")
         assert "begins with /" in await it.error("command", text="/etc/passwd")
         await it.ok("prompt", text="Go.")
-        assert "Stop the run first" in await it.error("command", text="/clear")
+        queued = await it.ok("command", text="/clear")
+        assert queued["action"] == "queued"
+        (item,) = (await it.ok("queue"))["items"]
+        assert item["id"] == queued["data"]["item_id"]
+        assert (item["text"], item["delivery"]) == ("/clear", "when the run ends")
         await it.ok("abort")
         await it.idle()
+        assert len(await it.ok("messages")) == 2, "an abort leaves the queue for what comes next"
         assert (await it.ok("command", text="/clear"))["action"] == "clear"
         assert await it.ok("messages") == []
+
+
+async def test_a_command_that_waited_tells_what_it_gave(tmp_path: Path) -> None:
+    async with rpc(tmp_path, HANGS) as it:
+        await it.ok("prompt", text="Go.")
+        first = (await it.ok("state"))["session_id"]
+        await it.ok("command", text="/clear")
+        await it.ok("follow_up", text="For the new one.")
+        await it.ok("abort")
+        await it.idle()
+        await it.ok("queue_resume")
+        await it.idle()
+        (ran,) = it.all("command_ran")
+        assert (ran["line"], ran["action"], ran["error"]) == ("/clear", "clear", None)
+        assert (await it.ok("state"))["session_id"] != first
+        assert [m["role"] for m in await it.ok("messages")] == ["user", "assistant"]
+        assert it.server.journal[-1]["body"]["messages"][0]["content"][0]["text"] == (
+            "For the new one."
+        )
+        assert (await it.ok("queue"))["items"] == []
+        await it.ok("command", text=f"/resume {first}")
+        assert (await it.ok("queue"))["items"] == [], "it went along with the command"
 
 
 async def test_each_session_keeps_its_own_queue(tmp_path: Path) -> None:

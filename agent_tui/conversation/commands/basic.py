@@ -72,8 +72,8 @@ async def logout(conversation: "Conversation", arguments: str) -> CommandResult:
 async def clear(conversation: "Conversation", arguments: str) -> CommandResult:
     if arguments:
         return wrong_form("/clear")
-    if conversation.status != "ready":
-        return CommandResult(error="Stop the run first (Esc), then /clear.")
+    if conversation.busy:
+        return conversation.when_idle("/clear")
     await conversation.clear()
     return CommandResult(action="clear")
 

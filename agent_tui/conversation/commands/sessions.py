@@ -3,6 +3,7 @@
 import asyncio
 from typing import TYPE_CHECKING
 
+from agent_tui.agent.agent import AgentBusyError
 from agent_tui.conversation import session_choice
 from agent_tui.conversation.commands.registry import CommandRegistry, wrong_form
 from agent_tui.conversation.results import CommandResult
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 async def resume(conversation: "Conversation", arguments: str) -> CommandResult:
     if " " in arguments:
         return wrong_form("/resume [ID]")
-    if conversation.status != "ready":
-        return CommandResult(error="Stop the run first (Esc), then /resume.")
     if not arguments:
         found = await asyncio.to_thread(session_choice.list_here, conversation.cwd)
         others = [s for s in found if s["id"] != conversation.session.id]
@@ -29,14 +28,25 @@ async def resume(conversation: "Conversation", arguments: str) -> CommandResult:
         return CommandResult(text=lines, action="resume_picker", data={"sessions": others})
     if conversation.session.id.startswith(arguments):
         return CommandResult(text="That is the session you are in.")
-    wish = SessionWish(resume=True, resume_id=arguments)
+    if conversation.busy:
+        return conversation.when_idle(f"/resume {arguments}")
+    wish = SessionWish(
+        keep=conversation.keeps,
+        resume=True,
+        resume_id=arguments,
+        face=conversation.session.face or "screen",
+    )
     try:
         session = await asyncio.to_thread(
             session_choice.open_wished, wish, conversation.cwd, conversation.endpoint
         )
     except SessionError as error:
         return CommandResult(error=str(error))
-    await conversation.open_session(session)
+    try:
+        await conversation.open_session(session)
+    except AgentBusyError:  # something was said while the file was read
+        await asyncio.to_thread(session.close)
+        return conversation.when_idle(f"/resume {arguments}")
     return CommandResult(action="reload", data={"session_id": session.id})
 
 
