@@ -13,6 +13,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from agent_tui.tui.glyphs import UNICODE, Glyphs
+from agent_tui.tui.links import hyperlink
 from agent_tui.tui.transcript.clusters import clusters, is_narrow, measurable
 
 NOTHING = "\0"
@@ -73,20 +74,23 @@ class Palette:
         if style is None:
             style = Style.null()
             for part in name.split():
-                style += self._styles.get(part) or _PLAIN.get(part) or self._colour(part)
+                style += self._styles.get(part) or _PLAIN.get(part) or self._valued(part)
             if len(self._styles) > _STYLES_KEPT:
                 self._styles = dict(self._given)
             self._styles[name] = style
         return style
 
     @staticmethod
-    def _colour(name: StyleName) -> Style:
-        """`fg:color(3)` and `bg:#rrggbb`, as tool output sets them."""
-        kind, _, colour = name.partition(":")
+    def _valued(name: StyleName) -> Style:
+        """`fg:color(3)` and `bg:#rrggbb`, as tool output sets them; `href:https://...`, an
+        address that links.hyperlink() gave."""
+        kind, _, value = name.partition(":")
         if kind == "fg":
-            return Style(color=colour)
+            return Style(color=value)
         if kind == "bg":
-            return Style(bgcolor=colour)
+            return Style(bgcolor=value)
+        if kind == "href" and value:
+            return Style(link=value)
         return Style.null()
 
 
@@ -100,6 +104,12 @@ _PLAIN = {
     "reverse": Style(reverse=True),
     "dim": Style(dim=True),
 }
+
+
+def linked(style: StyleName, url: object) -> StyleName:
+    """The style with a hyperlink to the address, if the address may be one."""
+    target = hyperlink(url)
+    return f"{style} href:{target}".strip() if target else style
 
 
 @dataclass(slots=True)

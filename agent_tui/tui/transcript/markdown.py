@@ -15,7 +15,7 @@ from rich.segment import Segment
 
 from agent_tui.text import clean
 from agent_tui.tui.transcript.code import Code
-from agent_tui.tui.transcript.lines import Line, Look, Prefix, Runs, lay_runs
+from agent_tui.tui.transcript.lines import Line, Look, Prefix, Runs, lay_runs, linked
 from agent_tui.tui.transcript.parts import Part
 from agent_tui.tui.transcript.table import Row, lay_table
 
@@ -408,9 +408,11 @@ class _Writer:
                     lines[-1].append((child.content, f"{style} code-inline".strip()))
                 case "em_open" | "strong_open" | "s_open" | "link_open":
                     stack.append(_INLINE_STYLES[child.type])
-                    style = " ".join(stack)
                     if child.type == "link_open":
-                        links.append((clean(child.attrs.get("href", "")), len(lines[-1])))
+                        href = child.attrs.get("href", "")
+                        stack[-1] = linked("link", href)
+                        links.append((clean(href), len(lines[-1])))
+                    style = " ".join(stack)
                 case "em_close" | "strong_close" | "s_close" | "link_close":
                     stack.pop()
                     style = " ".join(stack)
