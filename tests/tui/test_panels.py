@@ -9,7 +9,6 @@ from agent_tui.agent.events import (
     ToolExecutionUpdateEvent,
 )
 from agent_tui.agent.messages import OpaqueContent, ToolCall, ToolResultMessage
-from agent_tui.conversation.events import ContainerChangedEvent
 from tests.tui.conftest import Drive, Driven
 
 
@@ -77,26 +76,6 @@ async def test_a_long_timeline_follows_its_end_until_it_is_scrolled(drive: Drive
         await d.settle()
         assert any("file0" in row for row in panel(d))
         assert not any("newest" in row for row in panel(d))
-
-
-async def test_the_container(drive: Drive):
-    async with drive(size=(120, 30)) as d:
-        await d.press("f6")
-        d.conv.emit(
-            ContainerChangedEvent(
-                "container_yz789", "paused", None, 2, "hosted", 3, 2, "one\ntwo\n",
-                [{"name": "sales.csv", "size": 18_000}],
-            )
-        )  # fmt: skip
-        await d.until(lambda: "container_yz789" in d.screen)
-        text = "\n".join(panel(d))
-        for words in (
-            "hosted", "⏸ paused, waiting for 2 calls", "reused 3 times", "2 programs",
-            "sales.csv  18 kB", "two",
-        ):  # fmt: skip
-            assert words in text
-        d.conv.emit(ContainerChangedEvent("container_yz789", "expired"))
-        await d.until(lambda: "expired" in d.screen)
 
 
 async def test_a_click_on_a_tab_chooses_it(drive: Drive):

@@ -191,21 +191,20 @@ class ContainerPanel(Drawn):
             "done": (glyphs.done, "$done"),
             "failed": (glyphs.failed, "$failed"),
         }.get(run.state, (glyphs.stopped, "$muted"))
-        words = [count(run.calls, "call")] if run.calls else []
-        if run.failed:
-            words[-1:] = [f"{words[-1]}, {run.failed:,} failed"]
+        words: list[str] = []
         if run.error_code:
             words.append(one_line(run.error_code, 30).replace("_", " "))
-        elif run.exit_code:
+        elif run.exit_code is not None:
             words.append(f"exit {run.exit_code}")
-        elif run.exit_code == 0:
-            words.append("exit 0")
         elif run.state == "written":
             words.append("being written")
         elif run.state == "stopped":
             words.append("stopped")
+        if run.calls:
+            failed = f"{run.failed:,} of {run.calls:,} failed"
+            words.append(failed if run.failed else count(run.calls, "call"))
         left = Content.assemble(
-            "   ", (f"{glyph} ", style), _title(run), ("  " + "  ".join(words), "$muted")
+            " ", (f"{glyph} ", style), _title(run), ("  " + "  ".join(words), "$muted")
         )
         return left_right(
             left, Content.styled(self._time_of(run), "$muted"), self._width + 1,
