@@ -131,6 +131,14 @@ class ConnectorServer(BaseModel):
     authorization_token: SecretStr | None = None
 
 
+def _keep(value: object) -> object:
+    """on and off, however written, beside the times."""
+    word = value.strip().lower() if isinstance(value, str) else value
+    if word in (True, "on", "true", "yes"):
+        return "5m"
+    return "off" if word in (False, "off", "false", "no") else word
+
+
 _ServerName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
 _Number = BeforeValidator(_no_bool)
 _Seconds = Annotated[float, _Number, Field(gt=0, allow_inf_nan=False)]
@@ -244,6 +252,25 @@ class Settings(BaseSettings):
         default="medium",
         title="Thinking",
         description="How much the model thinks before it answers.",
+    )
+    cache: Annotated[Literal["5m", "1h", "off"], BeforeValidator(_keep)] = Field(
+        default="5m",
+        title="Prompt cache",
+        description="How long the service keeps the prompt, so that the next request costs less: "
+        "an hour costs more to write; off: nothing is kept.",
+    )
+    eager_input_streaming: bool | None = Field(
+        default=None,
+        title="Arguments as they are made",
+        description="Tool arguments arrive while the model makes them, not a whole value at a "
+        "time; they may then be invalid. Unset: on at Anthropic's own service, off elsewhere.",
+        examples=[True],
+    )
+    betas: Annotated[list[str], BeforeValidator(_names)] = Field(
+        default_factory=list[str],
+        title="Beta features",
+        description="Names for the anthropic-beta header of each request.",
+        examples=[["context-1m-2025-08-07"]],
     )
     system_prompt: str | None = Field(
         default=None,

@@ -14,7 +14,7 @@ from agent_tui.conversation.retry import RetryPolicy
 from agent_tui.conversation.session_settings import SessionSettings
 from agent_tui.messages_api.stream_function import make_stream_function, warm_up
 from agent_tui.sessions.store import Session
-from agent_tui.settings import Loaded
+from agent_tui.settings import Loaded, Settings
 from agent_tui.tools.builtin import builtin_tools, reap_leftovers
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,13 @@ async def build_conversation(
     return Conversation(
         settings=settings,
         endpoint=endpoint,
-        stream_function=make_stream_function(endpoint.api, models=models.info),
+        stream_function=make_stream_function(
+            endpoint.api,
+            models=models.info,
+            eager_input_streaming=_eager(settings, endpoint),
+            cache=settings.cache,
+            betas=settings.betas,
+        ),
         tools=tools,
         cwd=cwd,
         models=models,
@@ -64,6 +70,12 @@ async def build_conversation(
         retry_policy=retry_policy,
         of_session=of_session,
     )
+
+
+def _eager(settings: Settings, endpoint: Endpoint) -> bool:
+    """Other servers may refuse a tool with a field that they do not know."""
+    wanted = settings.eager_input_streaming
+    return endpoint.is_service or endpoint.demo if wanted is None else wanted
 
 
 def _log_failure(task: "asyncio.Task[Any]") -> None:

@@ -53,6 +53,7 @@ from agent_tui.conversation.events import (
     StatusChangedEvent,
 )
 from agent_tui.conversation.limits import Limits
+from agent_tui.conversation.meters import Meters
 from agent_tui.conversation.model_call import ModelCall
 from agent_tui.conversation.model_choice import ModelChoice
 from agent_tui.conversation.results import CommandInfo, CommandResult, Submitted
@@ -113,11 +114,11 @@ class Conversation:
         self.cwd = cwd
         self.models = models
         self.limits = limits or Limits()
-        self.usage = UsageTotals()
         self._hub = EventHub()
         self._emit = self._hub.emit
         self.approvals = Approvals(
             cwd, self._emit, allow=allow, readable=readable, interactive=interactive
+        self.meters = Meters(models.info, self._emit)
         )
         self._policy = retry_policy or RetryPolicy()
         self._mask = secret_mask(endpoint)
@@ -146,7 +147,7 @@ class Conversation:
         self._link = SessionLink(session, self.agent, lambda text: self.notice("warning", text))
         self._model_call.link = self._link
         self._link.attach()
-        self._count_usage()
+        self.meters.begin(self.messages)
         self.agent.subscribe(self._link.on_event)
         self.agent.subscribe(self._on_agent_event)
         self.agent.subscribe_phase(self._on_phase)
@@ -180,11 +181,10 @@ class Conversation:
                 if message.id in self._records:
                     self._records[message.id].set()
             case MessageEndEvent(message=AssistantMessage() as message):
-                if message.container is not None:
-                    self._model_call.saw_container(message.container)
-                self.usage.add(message, self.models.info(message.model))
-                self._emit(self.usage.event())
+                self._model_call.saw_answer(message)
             case ToolExecutionStartEvent() | ToolExecutionEndEvent() | TurnEndEvent():
+        self.tool_offer.on_event(event)
+        self.meters.on_event(event)
                 self._delivery_points_changed()
             case _:
                 pass
@@ -204,7 +204,7 @@ class Conversation:
 
     async def _should_stop(self, turn: PrepareNextTurnContext) -> bool:
         goes_on = bool(turn.tool_results or self.agent.queue.items())
-        return self.limits.after_turn(self.usage.cost, goes_on=goes_on)
+        return self.limits.after_turn(self.usage.cost_at_least, goes_on=goes_on)
 
     def _set_status(self, status: Status) -> None:
         if status != self._last_status:
@@ -452,16 +452,9 @@ class Conversation:
                 self._emit(SettingChangedEvent(name, now))
         closing = self._link.switch(session, carry=self._in_command)
         self._model_call.enter(session)
-        self._count_usage()
+        self.meters.begin(self.messages)
         self._emit(self.usage.event())
         await closing
-
-    def _count_usage(self) -> None:
-        """The totals of the session as it stands."""
-        self.usage = UsageTotals()
-        for message in self.messages:
-            if isinstance(message, AssistantMessage):
-                self.usage.add(message, self.models.info(message.model))
 
     def _new_session(self) -> Session:
         if not self.keeps:
@@ -502,6 +495,11 @@ class Conversation:
 
     @property
     def thinking(self) -> str:
+    @property
+    def usage(self) -> UsageTotals:
+        """Tokens and cost so far, those of the session before it was resumed included."""
+        return self.meters.totals
+
         return self.agent.state.thinking_level
 
     @property

@@ -142,8 +142,10 @@ class RetryEvent:
 
 @dataclass(slots=True)
 class UsageChangedEvent:
-    """Session totals. cost: US dollars, None = price unknown (shown '?'). context_*: last
-    request's tokens and the model's window (None unknown)."""
+    """Session totals. cost: US dollars, None = a price or count is unknown; cost_at_least: what is
+    known of it. context_*: last request's tokens and the model's window (None unknown).
+    thinking: output tokens spent on it, None where never told. server_tools: requests by tool.
+    rate: output tokens a second of the last answer."""
 
     type: ClassVar[Literal["usage"]] = "usage"
     input: int
@@ -167,6 +169,45 @@ class StatusChangedEvent:
 class SettingChangedEvent:
     """model or thinking changed; takes effect at the next request."""
 
+    cost_at_least: float = 0.0
+    thinking: int | None = None
+    server_tools: dict[str, int] = field(default_factory=dict[str, int])
+    rate: float | None = None
+
+
+CacheCause = Literal["", "model", "tools", "system", "parameters", "history", "expired", "unknown"]
+
+
+@dataclass(slots=True)
+class CacheEvent:
+    """What the prompt cache did for one answer. read, written, uncached: tokens of its request.
+
+    expected: tokens that the requests before had left in the cache. broke: fewer than those were
+    read; lost: how many fewer, cause and detail (a sentence): what had changed.
+    """
+
+    type: ClassVar[Literal["cache"]] = "cache"
+    number: int
+    read: int
+    written: int
+    uncached: int
+    expected: int = 0
+    broke: bool = False
+    lost: int = 0
+    cause: CacheCause = ""
+    detail: str = ""
+
+
+@dataclass(slots=True)
+class ContextChangedEvent:
+    """What a request holds, by source: tokens, estimated and scaled to the total. exact: the
+    total was counted by the service, else it is an estimate as well. window None: unknown."""
+
+    type: ClassVar[Literal["context"]] = "context"
+    sources: dict[str, int]
+    total: int
+    exact: bool
+    window: int | None = None
     type: ClassVar[Literal["setting_changed"]] = "setting_changed"
     name: str
     value: str
@@ -196,6 +237,7 @@ class NoticeEvent:
 
 ConversationEvent = (
     QueueChangedEvent | QueueDeliveredEvent | ContainerChangedEvent | McpServerChangedEvent
-    | PermissionRequestEvent | PermissionResolvedEvent | RetryEvent | UsageChangedEvent
+    | PermissionRequestEvent | PermissionDelayedEvent | PermissionResolvedEvent | RetryEvent
+    | UsageChangedEvent | CacheEvent | ContextChangedEvent
     | StatusChangedEvent | SettingChangedEvent | CommandRanEvent | NoticeEvent
 )  # fmt: skip
