@@ -2,6 +2,7 @@
 Any SDK client can talk to it; it says that it is scripted.
 """
 
+from agent_tui.offline.containers import ContainerOptions
 from agent_tui.offline.models import DEMO_MODEL, DEMO_NAME
 from agent_tui.offline.rules import RULES, ApiProblem, validate_request
 from agent_tui.offline.scenarios import Scenario, ScenarioError
@@ -13,6 +14,7 @@ __all__ = [
     "NATURAL_SPEED",
     "RULES",
     "ApiProblem",
+    "ContainerOptions",
     "OfflineServer",
     "OfflineServerError",
     "Scenario",

@@ -1,5 +1,6 @@
 """What a source of replies hands the server: a reply or a problem, and how to deliver it."""
 
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -31,11 +32,18 @@ class Delivery:
 
 @dataclass(slots=True)
 class Answer:
-    """reply is empty when a problem or delivery.raw_sse is the answer."""
+    """reply is empty when a problem or delivery.raw_sse is the answer.
+
+    stages: what follows in the same message once the reply's content is out (a program has to
+    run first); the last one's values close the message. container: the state of the container
+    that this answer used, for the journal.
+    """
 
     reply: Reply = field(default_factory=lambda: Reply([]))
     problem: ApiProblem | None = None
     delivery: Delivery = field(default_factory=Delivery)
+    stages: "AsyncIterator[Answer] | None" = None
+    container: Callable[[], dict[str, Any] | None] | None = None
 
 
 class ReplySource(Protocol):
@@ -46,6 +54,9 @@ class ReplySource(Protocol):
 
     any_model: bool
     """True: a request may name a model that is not in `models`."""
+
+    any_container: bool
+    """True: a request may name a container that this server never made (a scenario's own)."""
 
     check_rules: bool
     """False: requests are not held against the rules."""

@@ -1,14 +1,26 @@
 """One exchange: sends an answer at its pace and sees at once when the client leaves."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, MutableMapping
+from contextlib import aclosing
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
-from agent_tui.offline.answers import Answer
+from agent_tui.offline.answers import Answer, Delivery
 from agent_tui.offline.journal import Journal, JournalEntry
 from agent_tui.offline.rules import ApiProblem
 from agent_tui.offline.rules.problem import STATUS_OF_TYPE
-from agent_tui.offline.wire import WireEvent, dumps, json_bytes, message_json, stream_events
+from agent_tui.offline.wire import (
+    WireEvent,
+    closing_events,
+    content_events,
+    dumps,
+    json_bytes,
+    message_json,
+    opening_events,
+    stream_events,
+)
 
 AsgiMessage = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[AsgiMessage]]
@@ -75,6 +87,8 @@ class Exchange:
             for task in (work, watch):
                 task.cancel()
             results = await asyncio.gather(work, watch, return_exceptions=True)
+            if self._answer.container is not None:
+                self._entry.container = self._answer.container()
             self._journal.end(self._entry)
         if isinstance(results[0], Exception):
             raise results[0]
@@ -127,10 +141,20 @@ class Exchange:
             message = "a raw_sse turn can only answer a request with stream: true"
             await self._send_problem(send, ApiProblem(message, "api_error", 500))
             return
-        message = message_json(self._answer.reply, message_id=self._message_id, model=self._model)
+        reply = self._answer.reply
+        if self._answer.stages is not None:
+            content = list(reply.content)
+            async for stage in self._answer.stages:
+                if stage.problem is not None:
+                    await self._send_problem(send, stage.problem)
+                    return
+                reply, delivery = stage.reply, stage.delivery
+                content += reply.content
+            reply = replace(reply, content=content)
+        message = message_json(reply, message_id=self._message_id, model=self._model)
         if self._speed:
             # The words take their time here too; the client sees them all at once.
-            await asyncio.sleep(len(dumps(self._answer.reply.content)) / self._speed)
+            await asyncio.sleep(len(dumps(reply.content)) / self._speed)
         if delivery.sse_error is not None:
             type_ = str(delivery.sse_error.get("type"))
             message = str(delivery.sse_error.get("message"))
@@ -146,24 +170,39 @@ class Exchange:
             if delivery.hang:
                 await asyncio.Event().wait()
 
-    def _events(self) -> Iterator[WireEvent | bytes]:
-        delivery = self._answer.delivery
+    async def _segments(
+        self,
+    ) -> AsyncGenerator[tuple[Delivery, Iterable[WireEvent | bytes]], None]:
+        """The events to send, and how; between two segments a program may have to run."""
+        answer = self._answer
+        reply, delivery = answer.reply, answer.delivery
         if delivery.raw_sse is not None:
             text = delivery.raw_sse.replace("\r\n", "\n").strip("\n")
-            yield from (f"{event}\n\n".encode() for event in text.split("\n\n") if event)
+            yield delivery, (f"{event}\n\n".encode() for event in text.split("\n\n") if event)
             return
-        events = stream_events(
-            self._answer.reply,
-            message_id=self._message_id,
-            model=self._model,
-            chunk_size=delivery.chunk_size,
-        )
-        for event in events:
-            if delivery.sse_error is not None and event.name == "message_delta":
-                error = {"type": "error", "error": delivery.sse_error}
-                yield WireEvent("error", error | {"request_id": self._request_id}, "end")
-                return
-            yield event
+        named: dict[str, Any] = {"message_id": self._message_id, "model": self._model}
+        if reply.in_message_start:
+            yield delivery, stream_events(reply, **named)
+            return
+        opening = opening_events(reply, **named)
+        yield delivery, chain(opening, content_events(reply, chunk_size=delivery.chunk_size))
+        if answer.stages is not None:
+            first = len(reply.content)
+            async for stage in answer.stages:
+                if stage.problem is not None:
+                    error = {"type": stage.problem.type, "message": stage.problem.message}
+                    self._entry.error = error
+                    delivery = Delivery(sse_error=error)
+                    break
+                reply, delivery = stage.reply, stage.delivery
+                size = delivery.chunk_size
+                yield delivery, content_events(reply, first=first, chunk_size=size)
+                first += len(reply.content)
+        if delivery.sse_error is not None:
+            error = {"type": "error", "error": delivery.sse_error, "request_id": self._request_id}
+            yield delivery, [WireEvent("error", error, "end")]
+            return
+        yield delivery, closing_events(reply)
 
     async def _send_stream(self, send: Send) -> None:
         delivery = self._answer.delivery
@@ -174,27 +213,41 @@ class Exchange:
         if delivery.first_event_delay:
             await asyncio.sleep(delivery.first_event_delay)
         pace = Pace(speed=self._speed, chunk_delay=delivery.chunk_delay)
-        stop_after = delivery.cut_after
-        for count, event in enumerate(self._events()):
-            if stop_after is not None and count >= stop_after:
-                break
-            if isinstance(event, bytes):
-                sized = WireEvent("raw", {}, "block", len(event))
-                encoded = event
-            else:
-                sized, encoded = event, event.encode()
-            wait = pace.wait_before(sized)
-            if wait:
+        stop_after, count = delivery.cut_after, 0
+        async with aclosing(self._segments()) as segments:
+            async for now, events in segments:
+                if now is not delivery:
+                    delivery = now
+                    pace = Pace(speed=self._speed, chunk_delay=delivery.chunk_delay)
+                    if delivery.cut_after is not None:
+                        # Counted as in a message of its own, which two events open.
+                        stop_after = count + max(0, delivery.cut_after - 2)
+                for event in events:
+                    if stop_after is not None and count >= stop_after:
+                        break
+                    await self._send_event(event, pace, body)
+                    count += 1
+                # A program may run now: the client sees its code meanwhile.
                 await body.flush()
-                await asyncio.sleep(wait)
-            self._at = sized.part
-            await body.add(encoded)
-        await body.flush()
+                if stop_after is not None and count >= stop_after:
+                    break
         if delivery.hang == "mid_stream":
             await asyncio.Event().wait()
         if stop_after is None or delivery.cut_cleanly:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         # Otherwise returning with the body open makes the server close the connection.
+
+    async def _send_event(self, event: WireEvent | bytes, pace: Pace, body: "_EventBody") -> None:
+        if isinstance(event, bytes):
+            sized, encoded = WireEvent("raw", {}, "block", len(event)), event
+        else:
+            sized, encoded = event, event.encode()
+        wait = pace.wait_before(sized)
+        if wait:
+            await body.flush()
+            await asyncio.sleep(wait)
+        self._at = sized.part
+        await body.add(encoded)
 
 
 class _EventBody:

@@ -20,6 +20,7 @@ class JournalEntry:
 
     status None: no answer was begun (yet). at: the part of the answer the client had got to
     when it closed the connection: before_headers, start, thinking, text, arguments, block, end.
+    container: the container that the answer used, as it was at the answer's end.
     """
 
     n: int
@@ -35,6 +36,7 @@ class JournalEntry:
     closed_by_client: bool = False
     at: str | None = None
     duration_ms: float | None = None
+    container: dict[str, Any] | None = None
     body_size: int = field(default=0, repr=False)
 
     def as_json(self) -> dict[str, Any]:
@@ -56,6 +58,7 @@ class JournalEntry:
             "closed_by_client": self.closed_by_client,
             "at": self.at,
             "duration_ms": self.duration_ms,
+            "container": self.container,
         }
 
 

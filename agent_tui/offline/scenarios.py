@@ -11,13 +11,20 @@ from agent_tui.offline.answers import Answer, Delivery
 from agent_tui.offline.models import demo_models, model_info
 from agent_tui.offline.rules.problem import STATUS_OF_TYPE, TYPE_OF_STATUS, ApiProblem
 from agent_tui.offline.signing import is_signed, sign_thinking
-from agent_tui.offline.wire import Reply, make_id, request_seed, stream_events
+from agent_tui.offline.wire import (
+    ProgramStart,
+    Reply,
+    make_id,
+    program_block,
+    request_seed,
+    stream_events,
+)
 
 UNSCRIPTED = "(unscripted)"
 """The text of every reply past the end of the list."""
 
 _TURN_KEYS = {
-    "thinking", "text", "blocks", "tool_calls",
+    "thinking", "text", "blocks", "tool_calls", "program", "pause_reason", "name_container",
     "stop_reason", "stop_sequence", "stop_details", "container", "container_at", "usage",
     "in_message_start",
     "delay_ms", "first_event_delay_ms", "chunk_delay_ms", "chunk_size",
@@ -43,6 +50,12 @@ class Scenario:
       (server_tool_use, *_tool_result, redacted_thinking, unknown kinds, ...) · tool_calls:
       [{id?, name, input?, caller?, partial_json?}]; partial_json is streamed verbatim in place
       of the input (broken or cut JSON)
+    program: the code of a program that really runs in a container of this server; the request has
+      to offer code_execution. Its calls of tools go out and the client answers them (those
+      requests take no turn). When it is over its output comes into the message, and the next
+      turn says how the message goes on. Not together with tool_calls. pause_reason: the
+      stop_reason while it waits ("tool_use" or "pause_turn"). name_container: false leaves the
+      container out of the message that its output is in.
     Message fields: stop_reason (tool_use with calls, else end_turn; null is sent as null) ·
       stop_sequence · stop_details · container (an id, or {id, expires_at}) · container_at
       ("message_delta" or "message_start") · usage (replaces the estimates, field by field) ·
@@ -116,6 +129,7 @@ class ScenarioPlayer:
     """Hands out a scenario's turns. A ReplySource."""
 
     any_model = True
+    any_container = True
 
     def __init__(self, scenario: Scenario) -> None:
         self.check_rules = not scenario.no_rules
@@ -189,6 +203,12 @@ def _reply(turn: dict[str, Any], seed: str) -> Reply:
                 "caller": call.get("caller", {"type": "direct"}),
             }
         )
+    program = None
+    if "program" in turn:
+        program = ProgramStart(
+            turn.get("pause_reason", "tool_use"), turn.get("name_container", True)
+        )
+        content.append(program_block(make_id("srvtoolu_", seed), turn["program"]))
     calls = any(block.get("type") == "tool_use" for block in content)
     container = turn.get("container")
     return Reply(
@@ -203,6 +223,7 @@ def _reply(turn: dict[str, Any], seed: str) -> Reply:
         usage=dict(turn.get("usage", {})),
         in_message_start=bool(turn.get("in_message_start")),
         partial_json=partial_json,
+        program=program,
     )
 
 
@@ -298,7 +319,7 @@ def _check_keys(where: str, value: dict[str, Any], known: set[str]) -> None:
 
 
 _KINDS: dict[str, tuple[type, ...]] = {
-    "thinking": (str,), "text": (str,), "match": (str,), "raw_sse": (str,),
+    "thinking": (str,), "text": (str,), "program": (str,), "match": (str,), "raw_sse": (str,),
     "blocks": (list,), "tool_calls": (list,), "usage": (dict,), "headers": (dict,),
     "delay_ms": (int, float), "first_event_delay_ms": (int, float), "chunk_delay_ms": (int, float),
     "retry_after": (int, float), "chunk_size": (int,), "cut_after": (int,), "status": (int,),
@@ -308,6 +329,8 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
     "cut": (True, False, "clean"),
     "hang": ("before_headers", "mid_stream"),
     "container_at": ("message_start", "message_delta"),
+    "pause_reason": ("tool_use", "pause_turn"),
+    "name_container": (True, False),
 }
 
 
@@ -326,6 +349,11 @@ def _check_turn(where: str, turn: Any) -> None:
             raise ScenarioError(f"{where}.{key}: should be one of {_CHOICES[key]}, not {value!r}")
     if turn.get("chunk_size") == 0:
         raise ScenarioError(f"{where}.chunk_size: should be at least 1")
+    if "program" in turn and "tool_calls" in turn:
+        raise ScenarioError(f"{where}: a turn has either a program or tool_calls")
+    for key in ("pause_reason", "name_container"):
+        if key in turn and "program" not in turn:
+            raise ScenarioError(f"{where}.{key}: only for a turn with a program")
     if "error" in turn and "status" not in turn:
         type_ = turn["error"].get("type") if isinstance(turn["error"], dict) else None
         if type_ not in STATUS_OF_TYPE:

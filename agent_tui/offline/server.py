@@ -10,18 +10,15 @@ from typing import Any
 
 from agent_tui.offline.answers import Answer, ReplySource
 from agent_tui.offline.background import BackgroundServer
+from agent_tui.offline.code_execution import CodeExecution, ContainerOptions
 from agent_tui.offline.demo import DemoGuide
 from agent_tui.offline.exchange import Exchange
+from agent_tui.offline.file_routes import file_routes
+from agent_tui.offline.file_store import FileStore
 from agent_tui.offline.journal import Journal
 from agent_tui.offline.rules import API_VERSION, ApiProblem, validate_request
 from agent_tui.offline.scenarios import Scenario, ScenarioPlayer
-from agent_tui.offline.wire import (
-    fill_usage,
-    input_tokens,
-    json_bytes,
-    make_id,
-    request_seed,
-)
+from agent_tui.offline.wire import input_tokens, json_bytes, make_id, request_seed
 
 log = logging.getLogger(__name__)
 
@@ -47,12 +44,17 @@ class OfflineServer:
     speed: characters per second of the demo's streaming (0: as fast as it can), also of a
     scenario's turns without chunk_delay_ms. scenario: a given list of turns instead of the demo.
     log_path: a file that gets a JSON line when a request has come and one when its answer ended.
+    containers: how the containers of programs behave (ContainerOptions: how long they live, how
+    long a call may go without its result, the limits of a program).
     open_journal: False keeps no bodies and serves no /_journal (for the app's own demo: other
     users of the machine can reach the port, and a conversation is not theirs to read).
 
     `url` is known after start(). start() imports uvicorn: call it in a thread.
     `journal` is what GET /_journal answers: a list of {n, time, method, path, headers, body,
-    status, error, rule, events_sent, closed_by_client, at, duration_ms}.
+    status, error, rule, events_sent, closed_by_client, at, duration_ms, container}; `container`
+    is that of the answer as it was at its end. `containers` is what GET /_containers answers: all
+    of them now, each {id, state: created|busy|paused|idle|expired, pending, pending_ids,
+    created_at, expires_at, programs, reused}. Files: /v1/files, as the Files API.
     Raises OfflineServerError from start() (the port is taken, the log cannot be written).
     """
 
@@ -66,6 +68,7 @@ class OfflineServer:
         scenario: Scenario | None = None,
         log_path: str | None = None,
         open_journal: bool = True,
+        containers: ContainerOptions | None = None,
     ) -> None:
         self._port = port
         self._open_journal = open_journal
@@ -74,10 +77,16 @@ class OfflineServer:
         self._source: ReplySource = DemoGuide() if scenario is None else ScenarioPlayer(scenario)
         self._journal: Journal | None = None
         self._server: BackgroundServer | None = None
+        self._files = FileStore()
+        self._programs = CodeExecution(containers or ContainerOptions(), self._files)
 
     @property
     def journal(self) -> list[dict[str, Any]]:
         return self._journal.entries() if self._journal else []
+
+    @property
+    def containers(self) -> list[dict[str, Any]]:
+        return self._programs.containers.as_json()
 
     def start(self) -> str:
         """Starts serving and returns the base URL ("http://127.0.0.1:PORT")."""
@@ -93,7 +102,14 @@ class OfflineServer:
             ) from error
         self._journal = journal
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        app = build_app(self._source, journal, self._speed, self._open_journal)
+        app = build_app(
+            self._source,
+            journal,
+            self._speed,
+            self._open_journal,
+            programs=self._programs,
+            files=self._files,
+        )
         self._server = BackgroundServer(app, listener)
         if not self._server.start():
             raise OfflineServerError("the offline server did not start; see the log")
@@ -105,6 +121,7 @@ class OfflineServer:
             self._journal.stopping = True
         if self._server is not None:
             self._server.stop()
+        self._programs.close()
         if self._journal is not None:
             self._journal.close()
 
@@ -124,7 +141,13 @@ def _listen(port: int) -> socket.socket:
 
 
 def build_app(
-    source: ReplySource, journal: Journal, speed: float, open_journal: bool = True
+    source: ReplySource,
+    journal: Journal,
+    speed: float,
+    open_journal: bool = True,
+    *,
+    programs: CodeExecution,
+    files: FileStore,
 ) -> Any:
     """The ASGI app. Requests that name another host than loopback are refused (DNS rebinding)."""
     from starlette.applications import Starlette
@@ -165,7 +188,7 @@ def build_app(
             if isinstance(parsed, ApiProblem):
                 answer = Answer(problem=parsed)
             else:
-                answer = await _answer(source, parsed, request.headers)
+                answer = await _answer(source, programs, parsed, request.headers)
         except Exception:
             log.exception("the offline server failed on a request")
             message = "Internal server error (a fault of the offline server; see its log)"
@@ -205,6 +228,9 @@ def build_app(
         # ASCII JSON: what a client sent may hold lone surrogates.
         return Response(json.dumps(journal.entries()), media_type="application/json")
 
+    async def read_containers(request: Request) -> Response:
+        return respond(programs.containers.as_json())
+
     async def about(request: Request) -> Response:
         return respond({"server": "agent-tui offline", "about": "scripted replies, no model"})
 
@@ -224,7 +250,9 @@ def build_app(
             Route("/v1/messages/count_tokens", count_tokens, methods=["POST"]),
             Route("/v1/models", models, methods=["GET"]),
             Route("/v1/models/{model_id:path}", model, methods=["GET"]),
+            *file_routes(files, respond, problem_response),
             *([Route("/_journal", read_journal, methods=["GET"])] if open_journal else []),
+            *([Route("/_containers", read_containers, methods=["GET"])] if open_journal else []),
         ],
         exception_handlers={HTTPException: http_error, Exception: http_error},
     )
@@ -305,14 +333,11 @@ def _check(
     return None
 
 
-async def _answer(source: ReplySource, body: Any, headers: Any) -> Answer:
+async def _answer(source: ReplySource, programs: CodeExecution, body: Any, headers: Any) -> Answer:
     problem = _check(source, body, headers)
     if problem is not None:
         return Answer(problem=problem)
-    answer = await source.answer(body)
-    if answer.problem is None and answer.delivery.raw_sse is None:
-        fill_usage(answer.reply, body)
-    return answer
+    return await programs.answer(source, body)
 
 
 def _model_page(infos: list[dict[str, Any]], query: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -29,6 +29,7 @@ class Reply:
     message_stop follows at once (how a program's continuation was recorded).
     partial_json: by block index, text streamed verbatim in place of that block's input (a call
     cut by max_tokens, or one whose JSON is broken on purpose).
+    program: set when the last block is a code_execution call whose code is to run for real.
     """
 
     content: list[dict[str, Any]]
@@ -39,7 +40,19 @@ class Reply:
     container_at: Literal["message_start", "message_delta"] = "message_delta"
     usage: dict[str, Any] = field(default_factory=dict[str, Any])
     in_message_start: bool = False
+    program: "ProgramStart | None" = None
     partial_json: dict[int, str] = field(default_factory=dict[int, str])
+
+
+@dataclass(slots=True, frozen=True)
+class ProgramStart:
+    """How a program's waiting is told. stop_reason: of each response that leaves it waiting.
+
+    name_container: False leaves the container out of the last response, as a run of 2025 did.
+    """
+
+    stop_reason: str = "tool_use"
+    name_container: bool = True
 
 
 @dataclass(slots=True, frozen=True)
@@ -89,6 +102,17 @@ def request_seed(body: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def program_block(block_id: str, code: str) -> dict[str, Any]:
+    """The model's call of code_execution."""
+    return {
+        "type": "server_tool_use",
+        "id": block_id,
+        "name": "code_execution",
+        "input": {"code": code},
+        "caller": {"type": "direct"},
+    }
+
+
 def pieces(text: str, size: int | None = None) -> Iterator[str]:
     """Cuts text as a model streams it: by `size` characters, else by short words."""
     if size is not None:
@@ -120,11 +144,18 @@ def stream_events(
     reply: Reply, *, message_id: str, model: str, chunk_size: int | None = None
 ) -> Iterator[WireEvent]:
     """The events of a reply in the order of the service, message_stop last."""
-    message = message_json(reply, message_id=message_id, model=model)
     if reply.in_message_start:
+        message = message_json(reply, message_id=message_id, model=model)
         yield _event("message_start", "start", message=message)
         yield _event("message_stop", "end")
         return
+    yield from opening_events(reply, message_id=message_id, model=model)
+    yield from content_events(reply, chunk_size=chunk_size)
+    yield from closing_events(reply)
+
+
+def opening_events(reply: Reply, *, message_id: str, model: str) -> Iterator[WireEvent]:
+    message = message_json(reply, message_id=message_id, model=model)
     opening = message | {"content": [], "stop_reason": None, "stop_sequence": None}
     opening["stop_details"] = None
     opening["usage"] = reply.usage | {"output_tokens": 1}
@@ -132,8 +163,18 @@ def stream_events(
         del opening["container"]
     yield _event("message_start", "start", message=opening)
     yield WireEvent("ping", {"type": "ping"}, "start")
+
+
+def content_events(
+    reply: Reply, *, first: int = 0, chunk_size: int | None = None
+) -> Iterator[WireEvent]:
+    """first: the index of the reply's first block in its message."""
     for index, block in enumerate(reply.content):
-        yield from _block_events(index, block, chunk_size, reply.partial_json.get(index))
+        partial = reply.partial_json.get(index)
+        yield from _block_events(first + index, block, chunk_size, partial)
+
+
+def closing_events(reply: Reply) -> Iterator[WireEvent]:
     delta: dict[str, Any] = {
         "stop_reason": reply.stop_reason,
         "stop_sequence": reply.stop_sequence,
@@ -238,18 +279,63 @@ def estimate_tokens(value: Any) -> int:
 
 
 def input_tokens(body: dict[str, Any]) -> int:
-    """Estimated tokens of what a request sends: system, tools, messages."""
-    return estimate_tokens([body.get(k) for k in ("system", "tools", "messages") if body.get(k)])
+    """Estimated tokens of what the model reads of a request: system, tools, messages.
+
+    The calls of a program and their results are between the client and the program: only what
+    the program prints reaches the model.
+    """
+    parts = [body.get("system"), body.get("tools"), _read_by_model(body.get("messages") or [])]
+    return estimate_tokens([part for part in parts if part])
 
 
-def fill_usage(reply: Reply, body: dict[str, Any]) -> None:
-    """Completes reply.usage with estimates; values already there (a scenario's) win."""
+def _read_by_model(messages: list[dict[str, Any]]) -> list[Any]:
+    calls: set[str] = set()
+    out: list[Any] = []
+    for message in messages:
+        content = message.get("content")
+        if not isinstance(content, list):
+            out.append(message)
+            continue
+        for block in content:
+            if block.get("type") == "tool_use" and _called_by_program(block):
+                calls.add(str(block.get("id")))
+        kept = [block for block in content if not _between_programs(block, calls)]
+        if kept or not content:
+            out.append({"role": message.get("role"), "content": kept})
+    return out
+
+
+def _between_programs(block: dict[str, Any], calls: set[str]) -> bool:
+    if block.get("type") == "tool_use":
+        return block.get("id") in calls
+    return block.get("type") == "tool_result" and block.get("tool_use_id") in calls
+
+
+def is_sampled(block: dict[str, Any]) -> bool:
+    """Whether the model wrote a block: not a program's call, not a result."""
+    kind = str(block.get("type"))
+    return not kind.endswith("_tool_result") and not (
+        kind == "tool_use" and _called_by_program(block)
+    )
+
+
+def fill_usage(
+    reply: Reply, body: dict[str, Any], said_before: Sequence[dict[str, Any]] = ()
+) -> None:
+    """Completes reply.usage with estimates; values already there (a scenario's) win.
+
+    said_before: blocks of the same message that came before the reply's: what the model wrote of
+    them is output too, and the results among them it has read.
+    """
+    content = [*said_before, *reply.content]
+    sampled = [block for block in content if is_sampled(block)]
+    read = [block for block in content if str(block.get("type")).endswith("_tool_result")]
     usage: dict[str, Any] = {
-        "input_tokens": input_tokens(body),
+        "input_tokens": input_tokens(body) + (estimate_tokens(read) if read else 0),
         "cache_creation_input_tokens": 0,
         "cache_read_input_tokens": 0,
         "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0},
-        "output_tokens": estimate_tokens(reply.content) if reply.content else 0,
+        "output_tokens": estimate_tokens(sampled) if sampled else 0,
         "service_tier": "standard",
         "inference_geo": "not_available",
     }

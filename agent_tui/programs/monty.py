@@ -194,7 +194,7 @@ class MontySession:
             if set(results) != set(pause.pending_call_ids):
                 raise SandboxError("the results do not answer the calls that are waited for")
             program.pause = None
-            answers = {call_id: _answer(result) for call_id, result in results.items()}
+            answers: Any = {call_id: _answer(result) for call_id, result in results.items()}
             return self._drive(lambda: pause.resume(answers))
 
     def _interrupt(self) -> Finished:
@@ -203,7 +203,7 @@ class MontySession:
             if program is None or program.pause is None:
                 raise SandboxError("no program is paused in this session")
             pause, program.pause = program.pause, None
-            answers = dict.fromkeys(pause.pending_call_ids, program.interrupt())
+            answers: Any = dict.fromkeys(pause.pending_call_ids, program.interrupt())
             step = self._drive(lambda: pause.resume(answers))
             assert isinstance(step, Finished), "an interrupted program makes no more calls"
             return step
@@ -212,13 +212,13 @@ class MontySession:
         with self._use():
             worker = self._checked_out()
             program = self._program
-            paused = program is not None and program.pause is not None
+            pause = program.pause if program is not None else None
             state: dict[str, Any] = {
                 "fresh": self._fresh,
                 "written": self._files.written,
                 "files": {p: _text(data) for p, data in self._files.all().items()},
-                "worker": _text(program.pause.dump() if paused else worker.dump()),
-                "program": program.as_json() if paused and program else None,
+                "worker": _text(worker.dump() if pause is None else pause.dump()),
+                "program": program.as_json() if program is not None and pause is not None else None,
             }
             return json.dumps(state).encode()
 

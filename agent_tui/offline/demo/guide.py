@@ -18,6 +18,7 @@ class DemoGuide:
     """The demo as a ReplySource."""
 
     any_model = False
+    any_container = False
     check_rules = True
 
     def __init__(self) -> None:
