@@ -59,7 +59,7 @@ def _prepare_headless(options: Options) -> _Headless:
     logs.set_up_logging(secrets=configured.secrets if configured else [])
     if options.wish.resume and not options.wish.resume_id:
         raise StartError("give the id of the session after -r; /resume lists them on the screen")
-    for warning in loaded.warnings:
+    for warning in [*loaded.warnings, *(configured.notes if configured else [])]:
         complain(warning)
     return _Headless(cwd, loaded, configured)
 

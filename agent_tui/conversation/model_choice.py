@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from agent_tui.conversation.endpoint import Endpoint
 from agent_tui.messages_api.models import ModelInfo, Prices, list_models, model_info
+from agent_tui.messages_api.providers import default_model
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +55,10 @@ class ModelChoice:
 
     async def settle(self) -> str:
         """Make sure that the name exists at an endpoint that is not the service; gives it."""
-        if self._explicit or self._endpoint.is_service:
+        if self._explicit:
+            return self.name
+        self.name = default_model(self._endpoint.api.provider, self.name)
+        if self._endpoint.is_service:
             return self.name
         names = self._endpoint.models or await self.names()
         if names and self.name not in names:

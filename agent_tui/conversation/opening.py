@@ -19,7 +19,6 @@ from agent_tui.conversation.conversation import Conversation
 from agent_tui.conversation.endpoint import Endpoint
 from agent_tui.conversation.session_choice import list_here, open_wished
 from agent_tui.conversation.session_wish import SessionWish
-from agent_tui.messages_api.client import base_url_warning
 from agent_tui.sessions.errors import SessionError
 from agent_tui.sessions.store import Session
 from agent_tui.settings import Loaded
@@ -61,10 +60,8 @@ async def open_conversation(
         asker.notice("warning", warning)
     endpoint = await choose_endpoint(loaded, asker, demo=demo)
     logs.add_secrets(endpoint.secrets)
-    if endpoint.api.base_url and not endpoint.demo:
-        warning = base_url_warning(endpoint.api.base_url)
-        if warning:
-            asker.notice("warning", warning)
+    for note in endpoint.notes:
+        asker.notice("warning", note)
     session = await choose_session(wish or SessionWish(), cwd, endpoint, asker)
     return await build_conversation(loaded, endpoint, cwd, session=session, allow=allow)
 
@@ -111,13 +108,17 @@ async def _ask_trust(cwd: str, asker: Asker) -> bool:
     return key == "trust"
 
 
+_TELL_VALUE = ("base_url", "provider", "foundry_resource")
+"""Settings that say where everything is sent."""
+
+
 def _what_it_sets(path: Path) -> str:
     """What a project's file would change, so that trust is given to something seen."""
     try:
         values = tomllib.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
         return "cannot be read as it is."
-    sets = [f"{k} = {v!r}" if k == "base_url" else k for k, v in values.items()]
+    sets = [f"{k} = {v!r}" if k in _TELL_VALUE else k for k, v in values.items()]
     return f"sets: {', '.join(sets)}." if sets else "sets nothing."
 
 

@@ -14,6 +14,8 @@ LIMIT = 3
 TEMPORARY = 75
 SIGNALLED = 128
 
+_USAGE_ERRORS = ("credentials", "endpoint")
+"""Kinds of ApiError that say: nothing could be sent as it is set up."""
 _LIMIT_REASONS = ("refusal", "max_tokens", "model_context_window_exceeded")
 
 
@@ -26,6 +28,8 @@ def exit_code(last: "AssistantMessage | None", limit_reached: str | None) -> int
     if last.stop_reason in _LIMIT_REASONS:
         return LIMIT
     if last.stop_reason == "error":
+        if last.error_type in _USAGE_ERRORS:
+            return USAGE
         return TEMPORARY if is_retryable_type(last.error_type) else ERROR
     if last.stop_reason in ("end_turn", "stop_sequence", "tool_use"):
         return DONE

@@ -9,7 +9,6 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_tui.messages_api.errors import ApiError, CredentialError
@@ -19,37 +18,37 @@ _TOKEN_VARIABLES = ("ANTHROPIC_IDENTITY_TOKEN_FILE", "ANTHROPIC_IDENTITY_TOKEN")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class OwnCredentials:
-    """What the SDK's chain would use. source: for people. explicit: the environment chose it;
-    False for a profile that merely lies on disk."""
+def chosen_credentials(environ: Mapping[str, str]) -> str | None:
+    """What the environment chooses of the chain, for people: a profile by name, or workload
+    identity. None for nothing.
 
-    source: str
-    explicit: bool
-
-
-def own_credentials(environ: Mapping[str, str]) -> OwnCredentials | None:
-    """What the chain finds after keys and tokens; None for nothing.
-
-    Raises CredentialError for something chosen that cannot work: a profile that is not there,
-    workload identity that is set by half.
+    Raises CredentialError for a choice that cannot work: a profile that is not there, workload
+    identity that is set by half.
     """
     profile = environ.get("ANTHROPIC_PROFILE")
     if profile:
         _require_profile(environ, profile, "ANTHROPIC_PROFILE")
-        return OwnCredentials(f"profile {shown(profile)} (ANTHROPIC_PROFILE)", explicit=True)
+        return f"profile {shown(profile)} (ANTHROPIC_PROFILE)"
     if _workload_identity(environ):
-        return OwnCredentials("workload identity (ANTHROPIC_FEDERATION_RULE_ID)", explicit=True)
+        return "workload identity (ANTHROPIC_FEDERATION_RULE_ID)"
+    return None
+
+
+def active_profile(environ: Mapping[str, str]) -> str | None:
+    """The profile that is active on disk, for people; the chain's last link. None for none.
+
+    Raises CredentialError where one was pointed to that is not there.
+    """
     pointed = _pointer(environ)
+    folder = environ.get("ANTHROPIC_CONFIG_DIR")
     if pointed is not None:
         _require_profile(environ, pointed, str(config_dir(environ) / "active_config"))
-        return OwnCredentials(f"profile {shown(pointed)}", explicit=False)
-    if environ.get("ANTHROPIC_CONFIG_DIR"):
+    elif folder:
         _require_profile(environ, "default", "ANTHROPIC_CONFIG_DIR")
-        return OwnCredentials("profile default (ANTHROPIC_CONFIG_DIR)", explicit=True)
-    if _profile_file(environ, "default").is_file():
-        return OwnCredentials("profile default", explicit=False)
-    return None
+    elif not _profile_file(environ, "default").is_file():
+        return None
+    name = f"profile {shown(pointed or 'default')}"
+    return f"{name} (ANTHROPIC_CONFIG_DIR)" if folder else name
 
 
 def config_dir(environ: Mapping[str, str]) -> Path:

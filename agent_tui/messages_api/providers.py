@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from typing import Literal
 
 from agent_tui.messages_api.errors import ApiError, CredentialError
+from agent_tui.messages_api.model_names import plain_name
 
 Provider = Literal[
     "anthropic", "bedrock", "bedrock-mantle", "vertex", "google-cloud", "aws", "foundry"
@@ -130,9 +131,14 @@ _SHAPES = {
 
 
 def default_model(provider: Provider, model: str) -> str:
-    """The id under which this provider serves a model of Anthropic's; others are kept."""
+    """The id under which this provider serves one of Anthropic's models, named as another
+    provider names it; anything else is kept."""
     prefix = PROVIDERS[provider].model_prefix
-    return prefix + model if prefix and model.startswith("claude-") else model
+    if model.startswith("claude-"):
+        return prefix + model
+    if not prefix and model.rpartition("anthropic.")[2].startswith("claude-"):
+        return plain_name(model)
+    return model
 
 
 def where_set(provider: Provider, part: str) -> str:

@@ -58,6 +58,12 @@ async def login(conversation: "Conversation", arguments: str) -> CommandResult:
     if arguments:
         # A key typed on the command line would be shown and kept in the history.
         return CommandResult(error="The form is: /login. The key is asked for, unseen.")
+    provider = conversation.endpoint.api.provider
+    if provider != "anthropic":
+        return CommandResult(
+            error=f"/login keeps a key of the Anthropic API; the provider here is {provider}, "
+            "which has credentials of its own (docs/providers.md)."
+        )
     return CommandResult(action="login")
 
 
