@@ -6,44 +6,44 @@ why not the SDK's own accumulator). `ping` and `error` are yielded as the events
 """
 
 import asyncio
-import json
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from pydantic_core import to_json
-
 from agent_tui.messages_api.errors import InvalidResponseError, error_from_body
+from agent_tui.messages_api.event_frames import CONTENT_TYPE, FrameReader
 from agent_tui.messages_api.sse import RawEvent, SSEReader, read_events
+from agent_tui.messages_api.wire_request import PATH, encode_body
 
 __all__ = ["RawEvent", "encode_body", "raw_events", "read_events"]
 
 _log = logging.getLogger(__name__)
 
-PATH = "/v1/messages?beta=true"
 AFTER_STOP_S = 0.25
 """How long the end of the body is awaited after message_stop, to keep the connection usable."""
 MAX_ERROR_BYTES = 64 * 1024
 HEADERS = {"Accept": "text/event-stream", "Content-Type": "application/json"}
 
 
-def encode_body(request: dict[str, Any]) -> bytes:
-    """A request as the bytes that go out: deterministic, UTF-8, streaming asked for."""
-    whole = {**request, "stream": True}
-    try:
-        return to_json(whole, inf_nan_mode="null")
-    except ValueError:  # half a surrogate pair, or nested very deeply
-        text = json.dumps(whole, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        return text.encode("utf-8", "replace")
+def beta_header(betas: Sequence[str], headers: Mapping[str, str]) -> dict[str, str]:
+    """The anthropic-beta header with these names and those that `headers` (a client's own) hold
+    already: one given with a request takes the place of the client's."""
+    if not betas:
+        return {}
+    own = next((v for k, v in headers.items() if k.lower() == "anthropic-beta"), "")
+    names = [name.strip() for name in (*own.split(","), *betas)]
+    return {"anthropic-beta": ",".join(dict.fromkeys(n for n in names if n))}
 
 
-async def raw_events(client: Any, body: bytes) -> AsyncGenerator[RawEvent, None]:
-    """Send `body` (encode_body) and yield each event of the response as it comes.
+async def raw_events(
+    client: Any, body: bytes, betas: Sequence[str] = (), *, path: str = PATH
+) -> AsyncGenerator[RawEvent, None]:
+    """Send `body` to `path` (wire_request) and yield each event of the response as it comes.
 
-    client: from make_client; its read timeout is the idle deadline, before the headers and
-    between any two chunks (a ping counts, fault A20). The generator ends at the end of the
-    body, with or without message_stop. Closing it, or cancelling its task, closes the
-    connection at once.
+    betas: names for the anthropic-beta header. client: from make_client; its read timeout is
+    the idle deadline, before the headers and between any two chunks (a ping counts, fault
+    A20). The generator ends at the end of the body, with or without message_stop. Closing it,
+    or cancelling its task, closes the connection at once.
 
     Raises what the SDK and httpx2 raise (see errors.map_exception) and InvalidResponseError.
     """
@@ -51,16 +51,20 @@ async def raw_events(client: Any, body: bytes) -> AsyncGenerator[RawEvent, None]
     import httpx2
 
     response = await client.post(
-        PATH,
+        path,
         cast_to=httpx2.Response,
         content=body,
-        options={"headers": HEADERS, "timeout": client.timeout},
+        options={
+            "headers": HEADERS | beta_header(betas, client.default_headers),
+            "timeout": client.timeout,
+        },
         stream=True,
         stream_cls=anthropic.AsyncStream[object],
     )
     try:
-        await _check_type(response)
-        reader = SSEReader()
+        kind = await _check_type(response)
+        # What the server says it sends decides: gateways answer for Bedrock with plain events.
+        reader = FrameReader() if kind == CONTENT_TYPE else SSEReader()
         chunks = response.aiter_bytes()
         stopped = False
         async for chunk in chunks:
@@ -89,11 +93,12 @@ async def _drain(chunks: AsyncIterator[bytes]) -> None:
         _log.debug("after message_stop: %s", type(error).__name__)
 
 
-async def _check_type(response: Any) -> None:
-    """Raises InvalidResponseError for a success that is a page or one JSON object."""
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+async def _check_type(response: Any) -> str:
+    """The content type. Raises InvalidResponseError for a success that is a page or one JSON
+    object."""
+    kind: str = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("text/html", "application/json"):
-        return
+        return kind
     body = b""
     async for chunk in response.aiter_bytes():
         body += chunk

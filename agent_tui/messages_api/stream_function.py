@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 from agent_tui.agent.events import ErrorEvent, StreamEvent
@@ -12,8 +12,9 @@ from agent_tui.messages_api.assembler import Assembler
 from agent_tui.messages_api.client import ApiEndpoint, check_credential, make_client
 from agent_tui.messages_api.errors import StreamCutError, map_exception
 from agent_tui.messages_api.models import ModelInfo, model_info
-from agent_tui.messages_api.request import build_request
-from agent_tui.messages_api.stream import encode_body, raw_events
+from agent_tui.messages_api.request import CacheSetting, build_request
+from agent_tui.messages_api.stream import raw_events
+from agent_tui.messages_api.wire_request import WireRequest, wire_request
 
 _log = logging.getLogger(__name__)
 
@@ -23,6 +24,9 @@ def make_stream_function(
     *,
     models: Callable[[str], ModelInfo | None] = model_info,
     eager_input_streaming: bool = False,
+    cache: CacheSetting = "5m",
+    betas: Sequence[str] = (),
+    on_request: Callable[[dict[str, Any]], None] | None = None,
 ) -> StreamFunction:
     """A stream function bound to one endpoint; the client is made at the first call, in a thread.
 
@@ -34,9 +38,24 @@ def make_stream_function(
 
     models: what is known of a model, by id (None: only what the table says).
     eager_input_streaming: ask for tool arguments as they are generated (they may then be
-    invalid JSON).
+    invalid JSON). cache: how long the service keeps the prompt (request.build_request).
+    betas: names for the anthropic-beta header. on_request: gets each request's body before it
+    is sent, in a worker thread; it must not change it.
     """
     clients = _Clients(endpoint)
+
+    def encode(client: Any, model: str, context: LLMContext, options: StreamOptions) -> WireRequest:
+        request = build_request(
+            model,
+            context,
+            options,
+            models(model),
+            eager_input_streaming=eager_input_streaming,
+            cache=cache,
+        )
+        if on_request is not None:
+            on_request(request)
+        return wire_request(endpoint, client, request, betas)
 
     async def stream(
         model: str, context: LLMContext, options: StreamOptions
@@ -44,22 +63,16 @@ def make_stream_function(
         assembler = Assembler(secrets=endpoint.secrets)
         failure = None
         try:
-            client, body = await clients.prepare(
-                lambda: encode_body(
-                    build_request(
-                        model, context, options, models(model),
-                        eager_input_streaming=eager_input_streaming,
-                    )
-                )
-            )  # fmt: skip
-            async with contextlib.aclosing(raw_events(client, body)) as events:
+            client, wire = await clients.prepare(lambda c: encode(c, model, context, options))
+            sent = raw_events(client, wire.body, betas, path=wire.path)
+            async with contextlib.aclosing(sent) as events:
                 async for event in events:
                     for made in assembler.feed(event):
                         yield made
                     if assembler.error is not None:
                         break
         except Exception as exc:
-            failure = map_exception(exc, secrets=endpoint.secrets)
+            failure = map_exception(exc, secrets=endpoint.secrets, provider=endpoint.provider)
             _log.info("model call failed: %s", failure.kind)
             if not assembler.started:
                 raise failure from exc
@@ -84,14 +97,14 @@ class _Clients:
         self._client: Any = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def prepare(self, encode: Callable[[], bytes]) -> tuple[Any, bytes]:
-        """(client, request body): both off the event loop, since both can cost tens of ms."""
+    async def prepare(self, encode: Callable[[Any], WireRequest]) -> tuple[Any, WireRequest]:
+        """(client, request): both off the event loop, since both can cost tens of ms."""
         check_credential(self._endpoint)
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
             self._client = await asyncio.to_thread(make_client, self._endpoint)
             self._loop = loop
-        return self._client, await asyncio.to_thread(encode)
+        return self._client, await asyncio.to_thread(encode, self._client)
 
 
 async def warm_up(endpoint: ApiEndpoint) -> None:
