@@ -13,37 +13,39 @@ from rich.cells import CellSpan, get_character_cell_size, split_graphemes
 _NOTHING = "\u2060"
 """A word joiner: no cell on any terminal, and what stands beside it does not join."""
 
-_REGIONAL = "\U0001f1e6-\U0001f1ff"
-_TONES = "\U0001f3fb-\U0001f3ff"
-_PICTURE = "\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff"
-_TRICKY = re.compile(rf"[\ufe0e\ufe0f{_REGIONAL}{_TONES}]|(?<=[{_PICTURE}])\u200d")
-_SCRIPT_JOINER = re.compile(rf"(?<![{_PICTURE}\ufe0f])\u200d")
-_SEQUENCE = re.compile(
-    rf"""
-      (?P<key> [0-9\#*] ) \ufe0f? \u20e3
-    | (?P<flag> [{_REGIONAL}] )
-    | (?P<first> (?![{_TONES}]) [{_PICTURE}] )
-        [\ufe0e\ufe0f{_TONES}]* (?: \u200d [^\u200d] [\ufe0e\ufe0f{_TONES}]* )*
-    | [\ufe0e\ufe0f{_TONES}]
-    """,
-    re.VERBOSE,
+_JOINER = "\u200d"
+_DROPPED = frozenset("\ufe0e\ufe0f" + "".join(map(chr, range(0x1F3FB, 0x1F400))))
+"""Selectors and skin tones: they change a picture, and are measured in many ways."""
+
+_KEYCAP = "\ufe0f\u20e3"
+_PICTURE = "\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001f1e5\U0001f200-\U0001faff"
+_TRICKY = re.compile("[\u200d\ufe0e\ufe0f\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff]")
+_LOOSE_JOINER = re.compile(
+    rf"\u200d(?:(?<![{_PICTURE}\ufe0f]\u200d)|(?![{_PICTURE}])|(?=[\U0001f3fb-\U0001f3ff]))"
 )
 
 
 def is_narrow(text: str) -> bool:
-    """Every character takes one cell."""
-    return text.isascii() or all(get_character_cell_size(char) == 1 for char in set(text))
+    """Every character takes one cell and may stand alone."""
+    return text.isascii() or all(
+        get_character_cell_size(char) == 1 and not _is_regional(char) for char in set(text)
+    )
+
+
+def _is_regional(char: str) -> bool:
+    """A letter of a flag: two of them are one picture."""
+    return "\U0001f1e6" <= char <= "\U0001f1ff"
 
 
 def clusters(text: str) -> list[CellSpan]:
     """[start, end) and cells of all that must not be cut apart, flags too."""
     spans = split_graphemes(text)[0]
-    if not any("\U0001f1e6" <= char <= "\U0001f1ff" for char in text):
+    if not any(map(_is_regional, text)):
         return spans
     joined: list[CellSpan] = []
     half = False  # the last one is the first half of a flag
     for start, end, cells in spans:
-        regional = "\U0001f1e6" <= text[start] <= "\U0001f1ff"
+        regional = _is_regional(text[start])
         if half and regional:
             before = joined.pop()
             joined.append((before[0], end, before[2] + cells))
@@ -54,9 +56,10 @@ def clusters(text: str) -> list[CellSpan]:
 
 
 def measurable(text: str) -> str:
-    """`text` with joiners between letters as word joiners: Rich leaves out what follows a
-    joiner when it measures, and a terminal draws it. As many characters as before."""
-    return _SCRIPT_JOINER.sub(_NOTHING, text) if "\u200d" in text else text
+    """`text` with joiners that do not stand between two pictures as word joiners: Rich leaves
+    out what follows a joiner when it measures, and a terminal draws it. As many characters
+    as before."""
+    return _LOOSE_JOINER.sub(_NOTHING, text) if _JOINER in text else text
 
 
 def steady(text: str) -> str:
@@ -65,14 +68,18 @@ def steady(text: str) -> str:
     characters as before."""
     if text.isascii() or _TRICKY.search(text) is None:
         return text
-    return _SEQUENCE.sub(_form, text)
+    pieces = ((text[start:end], cells) for start, end, cells in split_graphemes(text)[0])
+    return "".join(
+        _form(piece, cells) if _TRICKY.search(piece) else piece for piece, cells in pieces
+    )
 
 
-def _form(match: re.Match[str]) -> str:
-    found = match[0]
-    if match["flag"]:
-        return chr(ord(found) - 0x1F1E6 + ord("A"))
-    head = match["key"] or match["first"] or ""
-    room = sum(cells for _, _, cells in split_graphemes(found)[0])
-    spaces = max(0, room - sum(map(get_character_cell_size, head)))
-    return head + " " * spaces + _NOTHING * (len(found) - len(head) - spaces)
+def _form(cluster: str, cells: int) -> str:
+    if _TRICKY.search(cluster) is None:
+        return cluster
+    if _is_regional(cluster[0]):
+        cluster = chr(ord(cluster[0]) - 0x1F1E6 + ord("A")) + cluster[1:]
+    kept = cluster.partition(_JOINER)[0].replace(_KEYCAP, "")
+    kept = "".join(char for char in kept if char not in _DROPPED)
+    spaces = max(0, cells - sum(map(get_character_cell_size, kept)))
+    return kept + " " * spaces + _NOTHING * (len(cluster) - len(kept) - spaces)

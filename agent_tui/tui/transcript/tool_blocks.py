@@ -7,15 +7,14 @@ stands below the line; when it is done the line stays and the rest folds.
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from rich.cells import cell_len
-
 from agent_tui.agent.messages import ToolResultMessage
 from agent_tui.text import SafeText, clean, count, duration
 from agent_tui.tui.transcript import tool_text
 from agent_tui.tui.transcript.arguments import Arguments, Tail
 from agent_tui.tui.transcript.blocks import DEEP, Block, Modes, ansi_lines, output_parts
 from agent_tui.tui.transcript.code import Code, code_parts
-from agent_tui.tui.transcript.lines import Line, Look, Prefix, Runs, crop_runs, row
+from agent_tui.tui.transcript.heads import head_line
+from agent_tui.tui.transcript.lines import Line, Look, Prefix, Runs
 from agent_tui.tui.transcript.parts import Part, RowPart, lines_to_parts, plain_parts
 
 State = Literal["arguments", "pending", "waiting", "ready", "running", "done", "failed", "stopped"]
@@ -25,9 +24,6 @@ WINDOW = 12
 
 OUTPUT_WINDOW = 8
 """Lines of live output shown below a running call."""
-
-_LEAST_SUMMARY = 16
-"""Cells that the argument of a call keeps beside a long outcome."""
 
 _DEEP_CODE = Prefix([("    ", "")], [("    ", "")])
 
@@ -261,23 +257,15 @@ class ToolBlock(Block):
         note: Runs = []
         if text := self._note():
             note.append((f"   {text}", "failed" if self.state == "failed" else "muted"))
-        return self._aligned(runs, note, self._status(look), look)
-
-    def _aligned(self, runs: Runs, note: Runs, status: str, look: Look) -> Line:
-        """Name, argument and outcome on the left, the status at the right edge. Where there
-        is no room for all, the argument gives way first."""
-        room = max(8, look.width - (cell_len(status) + 2 if status else 0))
-        if summary := self._summary():
-            taken = sum(cell_len(text) for text, _ in [*runs, *note])
-            least = min(cell_len(summary) + 2, _LEAST_SUMMARY)
-            summary_runs: Runs = [(f"  {summary}", "tool-summary")]
-            runs = runs + crop_runs(summary_runs, max(least, room - taken), look.glyphs.ellipsis)
-        left = crop_runs([*runs, *note], room, look.glyphs.ellipsis)
-        if status:
-            used = sum(cell_len(text) for text, _ in left)
-            left.append((" " * max(1, look.width - used - cell_len(status)), ""))
-            left.append((status, "waiting" if self.state == "waiting" else "muted"))
-        return row(left, look, lead=0)
+        style = "waiting" if self.state == "waiting" else "muted"
+        return head_line(
+            runs,
+            look,
+            summary=self._summary(),
+            note=note,
+            status=self._status(look),
+            status_style=style,
+        )
 
     def _summary(self) -> str:
         if self.state != "arguments":
