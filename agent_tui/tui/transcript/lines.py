@@ -174,18 +174,18 @@ def _break_wide(text: str, width: int) -> list[Break]:
     start = 0  # of the row
     used = 0  # cells in the row
     chance: tuple[int, int, int] | None = None  # (end, next start, cells up to next start)
-    before_wide = False
+    before_wide = after_space = False
     for at, after, cells in clusters(text):
-        if text[at] == " ":
+        if text[at:after] == " ":
             if chance and chance[1] == at and text[at - 1] == " ":
                 chance = (chance[0], after, used + cells)
             elif at > start:
                 chance = (at, after, used + cells)  # it may hang over the edge
             used += cells
-            before_wide = False
+            before_wide, after_space = False, True
             continue
         wide = cells > 1
-        if (wide or before_wide) and at > start and text[at - 1] != " ":
+        if (wide or before_wide) and at > start and not after_space:
             chance = (at, at, used)
         if used + cells > width and at > start:
             if chance and chance[0] > start:
@@ -199,7 +199,7 @@ def _break_wide(text: str, width: int) -> list[Break]:
                 rows.append((start, at, ""))
                 start, used = at, 0
         used += cells
-        before_wide = wide
+        before_wide, after_space = wide, False
     if chance and chance[1] == len(text) and used > width:
         rows.append((start, chance[0], None))
     else:
