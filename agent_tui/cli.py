@@ -228,13 +228,50 @@ def offline_serve(
     log: Annotated[
         Path | None, typer.Option("--log", help="Write a line for each request to this file.")
     ] = None,
+    container_seconds: Annotated[
+        float,
+        typer.Option("--container-seconds", min=0.01, help="A container unused so long expires."),
+    ] = 270.0,
+    result_seconds: Annotated[
+        float,
+        typer.Option(
+            "--result-seconds", min=0.01, help="A program's call unanswered so long times out."
+        ),
+    ] = 240.0,
+    program_seconds: Annotated[
+        float, typer.Option("--program-seconds", min=0.01, help="A program computes so long.")
+    ] = 30.0,
+    output_chars: Annotated[
+        int, typer.Option("--output-chars", min=1, help="A program's output is cut there.")
+    ] = 1_000_000,
+    expired_answer: Annotated[
+        str,
+        typer.Option(
+            "--expired-answer",
+            help="To an expired container: error (400), untyped (500), or result (of the program).",
+        ),
+    ] = "error",
 ) -> None:
+    from agent_tui.offline.containers import container_options
     from agent_tui.offline.scenarios import ScenarioError
     from agent_tui.offline.server import OfflineServerError, serve
 
     try:
-        serve(port, speed, str(scenario) if scenario else None, str(log) if log else None)
-    except (OfflineServerError, ScenarioError, OSError) as error:
+        containers = container_options(
+            idle_seconds=container_seconds,
+            result_seconds=result_seconds,
+            program_seconds=program_seconds,
+            output_chars=output_chars,
+            expired_answer=expired_answer,
+        )
+        serve(
+            port,
+            speed,
+            str(scenario) if scenario else None,
+            str(log) if log else None,
+            containers,
+        )
+    except (OfflineServerError, ScenarioError, OSError, ValueError) as error:
         _fail(str(error))
 
 

@@ -27,6 +27,7 @@ from agent_tui.programs import (
     SandboxLimits,
     SandboxSession,
     Step,
+    function_names,
 )
 
 log = logging.getLogger(__name__)
@@ -55,6 +56,27 @@ class ContainerOptions:
     limits: SandboxLimits = field(default_factory=SandboxLimits)
     most_live: int = 8
     expired_answer: Literal["error", "untyped", "result"] = "error"
+
+
+def container_options(
+    *,
+    idle_seconds: float,
+    result_seconds: float,
+    program_seconds: float,
+    output_chars: int,
+    expired_answer: str,
+) -> ContainerOptions:
+    """ContainerOptions from the flags of a command. ValueError: str() is one line for the user."""
+    if expired_answer not in ("error", "untyped", "result"):
+        raise ValueError(
+            f"--expired-answer {expired_answer!r} is not one of error, untyped, result"
+        )
+    return ContainerOptions(
+        idle_seconds=idle_seconds,
+        result_seconds=result_seconds,
+        limits=SandboxLimits(seconds=program_seconds, output_chars=output_chars),
+        expired_answer=expired_answer,
+    )
 
 
 class ProblemError(Exception):
@@ -171,8 +193,12 @@ class Containers:
     async def run(
         self, container: Container, program: Program, code: str, functions: Mapping[str, Any]
     ) -> Step:
-        """Starts a program and returns its first step. One that still waits there is ended."""
-        wanted = {name: HostFunction(name, schema) for name, schema in functions.items()}
+        """Starts a program and returns its first step. One that still waits there is ended.
+
+        functions: the schemas of the tools it may call, by their names.
+        """
+        names = function_names(functions)
+        wanted = {called: HostFunction(name, functions[name]) for called, name in names.items()}
 
         async def work() -> Step:
             async with container.lock:

@@ -364,6 +364,7 @@ def serve(
     speed: float = NATURAL_SPEED,
     scenario_path: str | None = None,
     log_path: str | None = None,
+    containers: ContainerOptions | None = None,
 ) -> None:
     """Runs the server in the foreground until SIGINT or SIGTERM, then stops it cleanly.
 
@@ -374,7 +375,9 @@ def serve(
     import signal
 
     scenario = Scenario.from_file(Path(scenario_path)) if scenario_path else None
-    server = OfflineServer(port=port, speed=speed, scenario=scenario, log_path=log_path)
+    server = OfflineServer(
+        port=port, speed=speed, scenario=scenario, log_path=log_path, containers=containers
+    )
     done = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: done.set())

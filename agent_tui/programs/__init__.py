@@ -2,7 +2,7 @@
 Used by the offline server and by the local program tool.
 """
 
-from agent_tui.programs.arguments import ArgumentsError, bind_arguments
+from agent_tui.programs.arguments import ArgumentsError, bind_arguments, function_names
 from agent_tui.programs.protocol import (
     CallResult,
     Failure,
@@ -33,4 +33,5 @@ __all__ = [
     "Step",
     "WrittenFile",
     "bind_arguments",
+    "function_names",
 ]

@@ -1,7 +1,9 @@
 """From a program's call, f(1, b=2), to a tool's input, {"a": 1, "b": 2}."""
 
 import json
-from collections.abc import Mapping, Sequence
+import keyword
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 _DEEPEST = 100
@@ -9,6 +11,26 @@ _DEEPEST = 100
 
 class ArgumentsError(Exception):
     """The call cannot be an input of the tool. str() is Python's wording, for a TypeError."""
+
+
+def function_names(tools: Iterable[str]) -> dict[str, str]:
+    """The names by which programs call tools, each with the tool's own name.
+
+    A tool's name may hold `-` or begin with a digit, which a name of Python may not: `get-time`
+    is called `get_time`, unless a tool has that very name.
+    """
+    listed = list(tools)
+    out = {name: name for name in listed if _is_name(name)}
+    for name in listed:
+        if not _is_name(name):
+            plain = re.sub(r"\W", "_", name, flags=re.ASCII)
+            plain = plain if _is_name(plain) else f"_{plain}"
+            out.setdefault(plain, name)
+    return out
+
+
+def _is_name(text: str) -> bool:
+    return text.isidentifier() and not keyword.iskeyword(text)
 
 
 def bind_arguments(

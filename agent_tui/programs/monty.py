@@ -181,7 +181,11 @@ class MontySession:
             fresh, self._fresh = self._fresh, False
             return self._drive(
                 lambda: worker.feed_start(
-                    code, print_callback=program.printed, cwd=FOLDER if fresh else None
+                    code,
+                    # Bound as names, so that a tool called `list` or `open` is that tool.
+                    inputs={name: _stand_in(name) for name in functions},
+                    print_callback=program.printed,
+                    cwd=FOLDER if fresh else None,
                 )
             )
 
@@ -274,8 +278,6 @@ class MontySession:
 
     def _answer_one(self, program: "_Program", step: Any) -> Any:
         if isinstance(step, monty.NameLookupSnapshot):
-            if step.object_id is None and step.variable_name in program.functions:
-                return step.resume(value=_stand_in(step.variable_name))
             return step.resume()
         if step.is_os_function:
             return self._answer_system(program, step)
@@ -463,7 +465,7 @@ class _Program:
         except ArgumentsError as error:
             return _raised("TypeError", str(error))
         line = self._line(step.position)
-        self.calls[step.call_id] = HostCall(step.call_id, name, arguments, line)
+        self.calls[step.call_id] = HostCall(step.call_id, function.name, arguments, line)
         return {"future": ...}
 
     def _line(self, position: Any) -> int | None:
@@ -486,7 +488,7 @@ class _Program:
     def as_json(self) -> dict[str, Any]:
         return {
             "code": self.code,
-            "functions": [[f.name, dict(f.parameters)] for f in self.functions.values()],
+            "functions": [[k, f.name, dict(f.parameters)] for k, f in self.functions.items()],
             "calls": [[c.id, c.name, c.arguments, c.line] for c in self.calls.values()],
             "slept": self._slept,
             "output": self._output,
@@ -495,7 +497,7 @@ class _Program:
 
     @classmethod
     def from_json(cls, saved: dict[str, Any], limits: SandboxLimits) -> "_Program":
-        functions = {name: HostFunction(name, schema) for name, schema in saved["functions"]}
+        functions = {k: HostFunction(name, schema) for k, name, schema in saved["functions"]}
         program = cls(saved["code"], functions, limits)
         program.calls = {call[0]: HostCall(*call) for call in saved["calls"]}
         program._slept = saved["slept"]

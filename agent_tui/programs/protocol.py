@@ -38,7 +38,7 @@ class SandboxLimits:
 
 @dataclass(slots=True, frozen=True)
 class HostFunction:
-    """A function that a program may call and that the host answers.
+    """A function that a program may call and that the host answers. name: the tool's.
 
     parameters: JSON Schema of type object; positional arguments follow its order of properties.
     """
@@ -109,7 +109,8 @@ class SandboxSession(Protocol):
     """
 
     async def start(self, code: str, functions: Mapping[str, HostFunction]) -> Step:
-        """Runs a program until it pauses or ends. functions: by the name it calls them."""
+        """Runs a program until it pauses or ends. functions: by the name it calls
+        them (function_names makes it from a tool's)."""
         ...
 
     async def resume(self, results: Mapping[int, CallResult]) -> Step:

@@ -165,9 +165,11 @@ class TestAnswersFollowResults:
         assert "**217 lines** in 3 files" in chat.text
         assert "| `.py` | 2 | 210 |" in chat.text and "| `.rs` | 1 | 7 |" in chat.text
 
-    def test_count_with_a_program_says_that_programs_come_later(self) -> None:
-        chat = Chat().say("count the lines of code with a program")
-        assert "later" in chat.text and chat.calls[0][0] == "shell"
+    def test_a_program_that_cannot_run_here_says_how_to_switch_it_on(self) -> None:
+        for said in ("count the lines of code with a program", "run a program"):
+            chat = Chat().say(said)
+            assert "/tools" in chat.text and "code execution" in chat.text
+            assert chat.calls == [] and chat.stop_reason == "end_turn"
 
     def test_edit_looks_first_and_changes_only_what_is_there(self) -> None:
         chat = Chat().say("edit n.txt: replace old by 'new text'")

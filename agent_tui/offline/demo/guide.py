@@ -1,5 +1,6 @@
 """The driver of the demo: from a request to the reply that the current script gives."""
 
+from dataclasses import replace
 from typing import Any
 
 from agent_tui.offline.answers import Answer
@@ -10,8 +11,16 @@ from agent_tui.offline.demo.turn import Outcome, Turn, current_turn
 from agent_tui.offline.demo.words import code, headline, report_all
 from agent_tui.offline.demo.work import sample_arguments
 from agent_tui.offline.models import demo_models
+from agent_tui.offline.rules.tools import for_programs
 from agent_tui.offline.signing import is_signed, sign_thinking
-from agent_tui.offline.wire import Reply, apply_limits, make_id, request_seed
+from agent_tui.offline.wire import (
+    ProgramStart,
+    Reply,
+    apply_limits,
+    make_id,
+    program_block,
+    request_seed,
+)
 
 
 class DemoGuide:
@@ -57,9 +66,13 @@ def demo_reply(body: dict[str, Any]) -> Reply:
                 "caller": {"type": "direct"},
             }
         )
+    if say.program:
+        content.append(program_block(make_id("srvtoolu_", seed), say.program))
     reply = Reply(content, say.stop_reason or ("tool_use" if say.calls else "end_turn"))
     reply.stop_details = say.stop_details
     apply_limits(reply, body)
+    if say.program and reply.content and reply.content[-1]["type"] == "server_tool_use":
+        reply.program = ProgramStart()
     return reply
 
 
@@ -75,8 +88,7 @@ def _next_say(scene: Scene, *, parallel_ok: bool) -> tuple[Say, list[str]]:
         wanted = len(say.calls) if not parallel_ok else 1
         for issued in range(max(1, wanted)):
             if not steps:
-                rest = Say("", say.calls[issued:][:1], "")
-                return rest, said
+                return Say("", say.calls[issued:][:1]), said
             step = steps.pop(0)
             outcomes += step.outcomes
             said = step.said
@@ -86,7 +98,7 @@ def _next_say(scene: Scene, *, parallel_ok: bool) -> tuple[Say, list[str]]:
             # The history holds other calls than this script makes (the tools have changed).
             say = Say(report_all(outcomes))
     if not parallel_ok:
-        say = Say(say.text, say.calls[:1], say.thinking, say.stop_reason, say.stop_details)
+        say = replace(say, calls=say.calls[:1])
     return say, said
 
 
@@ -130,9 +142,11 @@ def _scene(body: dict[str, Any], turn: Turn) -> Scene:
         if isinstance(t.get("input_schema"), dict)
         and "direct" in (t.get("allowed_callers") or ["direct"])
     }
+    programs = _program_tools(tools)
     why = ""
     if (body.get("tool_choice") or {}).get("type") == "none":
         callable_, why = {}, "this request says `tool_choice: none`, so I may call nothing"
+        programs = None
     return Scene(
         turn=turn,
         tools=callable_,
@@ -140,7 +154,18 @@ def _scene(body: dict[str, Any], turn: Turn) -> Scene:
         messages=body.get("messages") or [],
         thinking=_thinking_mode(body) == "on",
         why_no_tools=why,
+        program_tools=programs,
     )
+
+
+def _program_tools(tools: list[dict[str, Any]]) -> dict[str, dict[str, Any]] | None:
+    if not any(str(tool.get("type")).startswith("code_execution_") for tool in tools):
+        return None
+    return {
+        tool["name"]: tool
+        for tool in tools
+        if isinstance(tool.get("input_schema"), dict) and for_programs(tool)
+    }
 
 
 def _thinking_mode(body: dict[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 import re
 
-from agent_tui.offline.demo import talk, work
+from agent_tui.offline.demo import programs, talk, work
 from agent_tui.offline.demo.scene import ScriptFn
 from agent_tui.offline.demo.tour import tour
 
@@ -30,6 +30,12 @@ INTENTS: list[tuple[str, ScriptFn]] = [
         r"|a (?P<very>very )?long (?:answer|text|reply|message|essay)\b.*"
         r"|(?:some )?(?:markdown|a table|code)\b.*)",
         talk.long,
+    ),
+    (r"count(?: the| all)? lines\b.*\bprogram\b.*", programs.count_lines),
+    (
+        r"(?:run|show|start|make|write|try|do|call)(?: me)?(?: (?:.* )?(?:in|with|by|from))?"
+        r"(?: a| the| another| one)?(?: small| short)? program\b(?![./])(?P<what>.*)",
+        programs.program,
     ),
     (
         r"(?:make|let|show)(?: me)?(?: a| the)? (?:tool fail|error|failure|failing).*|fail",

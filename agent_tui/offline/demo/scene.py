@@ -21,10 +21,15 @@ class Call:
 
 @dataclass(slots=True)
 class Say:
-    """One message of the demo. Without calls it is the turn's last."""
+    """One message of the demo. Without calls and program it is the turn's last.
+
+    program: code that runs in the container; its outcome is a single one, and comes in the same
+    message. Not together with calls.
+    """
 
     text: str = ""
     calls: list[Call] = field(default_factory=list[Call])
+    program: str = ""
     thinking: str = ""
     stop_reason: str | None = None
     stop_details: dict[str, Any] | None = None
@@ -32,7 +37,10 @@ class Say:
 
 @dataclass(slots=True)
 class Scene:
-    """What a script may look at. tools: those of the request that may be called directly."""
+    """What a script may look at. tools: those of the request that may be called directly.
+
+    program_tools: those that a program may call; None when the request offers no code execution.
+    """
 
     turn: Turn
     tools: dict[str, dict[str, Any]]
@@ -40,6 +48,7 @@ class Scene:
     messages: list[dict[str, Any]]
     thinking: bool
     why_no_tools: str = ""
+    program_tools: dict[str, dict[str, Any]] | None = None
 
     def missing(self, *names: str) -> str:
         """A sentence when a tool is not there to be called, else ""."""
@@ -47,6 +56,12 @@ class Scene:
         if not lost:
             return ""
         wanted = " and ".join(f"`{name}`" for name in lost)
+        in_programs = [name for name in lost if name in (self.program_tools or {})]
+        if in_programs:
+            return (
+                f"Here {wanted} may be called by programs only; ask me for a program, or let me "
+                "call it directly too (`/tools`)."
+            )
         if self.why_no_tools:
             return f"For that I would call {wanted}, but {self.why_no_tools}."
         have = ", ".join(f"`{name}`" for name in self.tools) or "none at all"

@@ -7,6 +7,8 @@ CAN_DO = """\
 - `search TODO` · `run ls -la` · `wait 10 seconds` (time to steer)
 - `write notes.txt: hello` · `edit notes.txt: replace hello by goodbye`
 - `run two things at once` · `make a tool fail` · `count the lines of code`
+- `count the lines of code with a program` · `run a program` (three calls at once, then a loop of \
+20) · `run a program that writes a file` · `run a program that fails`
 - `call TOOL with {"key": "value"}` for any tool of the request, MCP servers' too · `which tools`
 - `think about rivers` · `write a long answer` · `write 5000 words` · `repeat after me: ...`
 - `summarize` · `show a refusal` · `tour`"""

@@ -10,13 +10,22 @@ from typing import Any
 
 @dataclass(slots=True)
 class Outcome:
-    """A call of this turn and its result. text: the result's text blocks, joined by newlines."""
+    """A call of this turn and its result. text: the result's text blocks, joined by newlines.
+
+    Of a program (name "code_execution"): text is what it printed, stderr its error output, files
+    how many it wrote, error_code the service's word when it could not run or finish; calls are
+    those it made.
+    """
 
     name: str
     input: dict[str, Any]
     text: str
     is_error: bool = False
     images: int = 0
+    stderr: str = ""
+    error_code: str = ""
+    files: int = 0
+    calls: "list[Outcome]" = field(default_factory=list["Outcome"])
 
     @property
     def lines(self) -> int:
@@ -57,18 +66,25 @@ def current_turn(body: dict[str, Any], is_task: Callable[[str], bool]) -> Turn:
     """
     turn = Turn()
     calls: dict[str, dict[str, Any]] = {}
+    programs = _Programs()
     groups = list(_groups(body))
     # What came before the last prompt does not matter, however long it is.
     prompts = [n for n, (role, messages) in enumerate(groups) if _is_prompt(role, messages)]
     for role, messages in groups[prompts[-1] if prompts else 0 :]:
+        blocks = [b for m in messages for b in _blocks(m)]
         if role == "assistant":
             turn.open_end = True
-            calls = {
-                b["id"]: b for m in messages for b in _blocks(m) if b.get("type") == "tool_use"
-            }
+            calls = {b["id"]: b for b in blocks if _is_direct_call(b)}
+            for block in blocks:
+                outcome = programs.take(block)
+                if outcome is not None:
+                    turn.steps.append(Step([outcome]))
+                # Anything after a program's output is already the answer to it.
+                turn.open_end = outcome is None
             continue
-        blocks = [b for m in messages for b in _blocks(m)]
         results = {b.get("tool_use_id"): b for b in blocks if b.get("type") == "tool_result"}
+        if programs.answered(results):
+            continue
         outcomes = [_outcome(call, results[i]) for i, call in calls.items() if i in results]
         said = [text for m in messages if (text := _spoken(m, is_task))]
         if outcomes and not any(is_task(text) for text in said):
@@ -86,6 +102,57 @@ def current_turn(body: dict[str, Any], is_task: Callable[[str], bool]) -> Turn:
             before=outcomes,
         )
     return turn
+
+
+class _Programs:
+    """The programs of a turn: which calls each made, what came of them, how it ended."""
+
+    def __init__(self) -> None:
+        self._code: dict[str, str] = {}
+        self._calls: dict[str, dict[str, Any]] = {}
+        self._outcomes: dict[str, list[Outcome]] = {}
+
+    def take(self, block: dict[str, Any]) -> Outcome | None:
+        """Notes a block of the assistant; the outcome when it ends a program."""
+        kind = block.get("type")
+        if kind == "server_tool_use" and block.get("name") == "code_execution":
+            self._code[str(block.get("id"))] = str((block.get("input") or {}).get("code", ""))
+        elif kind == "tool_use" and not _is_direct_call(block):
+            self._calls[str(block.get("id"))] = block
+        elif kind == "code_execution_tool_result":
+            program_id = str(block.get("tool_use_id"))
+            if program_id in self._code:
+                return self._ended(program_id, block.get("content") or {})
+        return None
+
+    def answered(self, results: dict[Any, dict[str, Any]]) -> bool:
+        """Whether a message of the user answers a program's calls; its results are noted."""
+        found = False
+        for call_id, result in results.items():
+            call = self._calls.get(str(call_id))
+            if call is not None:
+                program_id = str(call["caller"].get("tool_id"))
+                self._outcomes.setdefault(program_id, []).append(_outcome(call, result))
+                found = True
+        return found
+
+    def _ended(self, program_id: str, content: dict[str, Any]) -> Outcome:
+        code = str(content.get("error_code") or "")
+        return Outcome(
+            name="code_execution",
+            input={"code": self._code[program_id]},
+            text=str(content.get("stdout") or ""),
+            is_error=bool(code or content.get("return_code")),
+            stderr=str(content.get("stderr") or ""),
+            error_code=code,
+            files=len(content.get("content") or []),
+            calls=self._outcomes.get(program_id, []),
+        )
+
+
+def _is_direct_call(block: dict[str, Any]) -> bool:
+    caller = block.get("caller") or {}
+    return block.get("type") == "tool_use" and caller.get("type", "direct") == "direct"
 
 
 def _groups(body: dict[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]]]]:

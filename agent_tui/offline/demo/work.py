@@ -245,7 +245,7 @@ def edit(scene: Scene, match: re.Match[str]) -> Script:
     yield Say(report_all(outcomes))
 
 
-_SUFFIXES = (
+SUFFIXES = (
     "py",
     "js",
     "ts",
@@ -261,7 +261,7 @@ _SUFFIXES = (
     "css",
     "html",
 )
-_NAMES = " -o ".join(f"-name '*.{suffix}'" for suffix in _SUFFIXES)
+_NAMES = " -o ".join(f"-name '*.{suffix}'" for suffix in SUFFIXES)
 COUNT_COMMAND = (
     r"find . -type d \( -name '.?*' -o -name node_modules -o -name __pycache__ \) -prune -o "
     rf"-type f \( {_NAMES} \) -exec wc -l {{}} +"
@@ -269,16 +269,10 @@ COUNT_COMMAND = (
 
 
 def count_lines(scene: Scene, match: re.Match[str]) -> Script:
-    program = "program" in match.string.lower()
-    note = (
-        "Programs that call tools from inside a sandbox are not in this version of the demo; they "
-        "come with a later one. I count with one shell call instead."
-        if program
-        else "I count with one shell call."
-    )
     if lost := scene.missing("shell"):
-        yield Say(f"{note} {lost}" if program else lost)
+        yield Say(lost)
         return
+    note = "I count with one shell call."
     outcomes = yield Say(note, [Call("shell", {"command": COUNT_COMMAND})])
     if not outcomes or outcomes[0].is_error:
         yield Say(report_all(outcomes))
