@@ -52,7 +52,7 @@ ANYTHING = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=250)
+@settings(max_examples=150, deadline=None)
 @given(ANYTHING)
 def test_anything_becomes_legal_or_is_left_out(schema: Any):
     try:
@@ -91,7 +91,7 @@ ARGUMENTS = st.dictionaries(
 )
 
 
-@settings(max_examples=250)
+@settings(max_examples=150, deadline=None)
 @given(REAL, ARGUMENTS)
 def test_what_the_server_takes_is_taken_and_comes_to_it_unchanged(
     schema: dict[str, Any], arguments: dict[str, Any]
@@ -101,15 +101,15 @@ def test_what_the_server_takes_is_taken_and_comes_to_it_unchanged(
     except UnusableSchema:
         return
     assert_legal(repaired.schema)
-    if not takes(schema, arguments):
+    # A key of no property, spelled as one of ours, cannot be told apart.
+    if not takes(schema, arguments) or set(arguments) & set(repaired.renamed):
         return
     given_by_model = repaired.accept(arguments)
     assert takes(repaired.schema, given_by_model)
-    names = set(arguments) & set(repaired.renamed)
-    if not names:  # a key of no property, spelled as one of ours, cannot be told apart
-        assert repaired.restore(given_by_model) == arguments
+    assert repaired.restore(given_by_model) == arguments
 
 
+@settings(max_examples=60, deadline=None)
 @given(REAL)
 def test_a_schema_is_repaired_once(schema: dict[str, Any]):
     try:
