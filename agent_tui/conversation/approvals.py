@@ -2,6 +2,7 @@
 
 The hook runs in call order before any call of a batch (agent/tool_calls). Rules beyond
 "reading inside the folder is free" come with a later issue (DESIGN, built-in tools).
+Calls that a program made are asked for alike; but the program waits, and not for ever.
 """
 
 import asyncio
@@ -9,11 +10,25 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from agent_tui.agent.loop import BeforeToolCallContext, BeforeToolCallResult
-from agent_tui.agent.messages import new_id
-from agent_tui.conversation.events import PermissionRequestEvent, PermissionResolvedEvent
+from agent_tui.agent.messages import ToolCall, new_id
+from agent_tui.conversation.events import (
+    NoticeEvent,
+    PermissionDelayedEvent,
+    PermissionRequestEvent,
+    PermissionResolvedEvent,
+)
 from agent_tui.tools.permissions import approval_rule, needs_approval
 
-Emit = Callable[[PermissionRequestEvent | PermissionResolvedEvent], None]
+Emit = Callable[
+    [PermissionRequestEvent | PermissionDelayedEvent | PermissionResolvedEvent | NoticeEvent], None
+]
+
+PROGRAM_PATIENCE_S = 240.0
+"""So long a program waits for the results of its calls (facts, "Programmatic tool calling":
+about 4 minutes, then its code sees a TimeoutError)."""
+
+WARN_AFTER_S = 150.0
+"""So long after the program was paused an open question says that time runs short."""
 
 
 @dataclass(slots=True)
@@ -28,6 +43,8 @@ class Approvals:
 
     allow: tool names given by --allow or settings; "server__*" allows a whole server.
     interactive=False (print mode): a call that would ask gets an error result instead.
+    program_number: which program of the conversation has this id, counted from 1. Times are
+    those of the running event loop.
     """
 
     def __init__(
@@ -38,8 +55,12 @@ class Approvals:
         allow: Collection[str] = (),
         readable: Collection[str] = (),
         interactive: bool = True,
+        program_number: Callable[[str], int | None] = lambda tool_id: None,
     ) -> None:
         self._cwd = cwd
+        self._program_number = program_number
+        self._paused: tuple[str, float] = ("", 0.0)
+        """The answer whose calls were looked at last, and since when its program waits."""
         self._readable = list(readable)
         self._emit = emit
         self._allow = set(allow)
@@ -59,6 +80,8 @@ class Approvals:
 
     async def before_tool_call(self, ctx: BeforeToolCallContext) -> BeforeToolCallResult | None:
         """The loop's hook: None lets the call run."""
+        if self._paused[0] != ctx.message.id:
+            self._paused = (ctx.message.id, asyncio.get_running_loop().time())
         name = ctx.tool.name
         if self.allowed(name):
             return None
@@ -81,21 +104,66 @@ class Approvals:
         self, ctx: BeforeToolCallContext, name: str, rule: str
     ) -> BeforeToolCallResult | None:
         event = PermissionRequestEvent(
-            new_id(), ctx.tool_call.id, name, ctx.arguments, ctx.tool_call.caller, rule
-        )
+            new_id(), ctx.tool_call.id, name, ctx.arguments, ctx.tool_call.caller, rule,
+            self._program(ctx.tool_call),
+        )  # fmt: skip
         waiting = _Open(event, asyncio.get_running_loop().create_future(), (name, rule))
         self._open[event.request_id] = waiting
         self._emit(event)
+        alarms = self._alarms(event) if ctx.tool_call.programmatic else []
         decision, reason = "withdrawn", ""
         try:
             decision, reason = await waiting.answer
         finally:
+            for alarm in alarms:
+                alarm.cancel()
             self._open.pop(event.request_id, None)
             self._emit(PermissionResolvedEvent(event.request_id, event.tool_call_id, decision))
         if decision != "deny":
             return None
         said = f" The user said: {reason}" if reason else ""
         return BeforeToolCallResult(block=True, reason=f"The user refused this call.{said}")
+
+    def _program(self, call: ToolCall) -> int | None:
+        if not call.programmatic:
+            return None
+        return self._program_number(str((call.caller or {}).get("tool_id")))
+
+    def _alarms(self, event: PermissionRequestEvent) -> list[asyncio.TimerHandle]:
+        """For the time when the program's patience runs short, and for when it has run out.
+        Counted from the program's pause: the answers given before this one took of it too."""
+        loop = asyncio.get_running_loop()
+        began = self._paused[1]
+        return [
+            loop.call_at(began + PROGRAM_PATIENCE_S, self._too_late, event),
+            loop.call_at(max(loop.time(), began + WARN_AFTER_S), self._delayed, event, began),
+        ]
+
+    def _delayed(self, event: PermissionRequestEvent, began: float) -> None:
+        waited = asyncio.get_running_loop().time() - began
+        if waited >= PROGRAM_PATIENCE_S:
+            return
+        self._emit(
+            PermissionDelayedEvent(
+                event.request_id, event.tool_call_id, round(waited, 1), PROGRAM_PATIENCE_S
+            )
+        )
+        self._emit(
+            NoticeEvent(
+                "warning",
+                f"{_asker(event)} has waited {_minutes(waited)} for your answer about "
+                f"{event.tool_name}; after about {_minutes(PROGRAM_PATIENCE_S)} it gives up.",
+            )
+        )
+
+    def _too_late(self, event: PermissionRequestEvent) -> None:
+        self._emit(
+            NoticeEvent(
+                "warning",
+                f"{_asker(event)} has waited longer than {_minutes(PROGRAM_PATIENCE_S)} for your "
+                f"answer about {event.tool_name}: it has probably given up on that call.",
+            )
+        )
 
     def answer(self, request_id: str, decision: str, reason: str = "") -> bool:
         """False if the request is no longer open. Raises ValueError for an unknown decision."""
@@ -112,3 +180,12 @@ class Approvals:
                 if other.key == waiting.key and not other.answer.done():
                     other.answer.set_result(("allow", ""))
         return True
+
+
+def _asker(event: PermissionRequestEvent) -> str:
+    return "A program" if event.program is None else f"Program {event.program}"
+
+
+def _minutes(seconds: float) -> str:
+    """`2:30`."""
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"

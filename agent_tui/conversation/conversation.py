@@ -41,8 +41,8 @@ from agent_tui.conversation.driver import RunDriver
 from agent_tui.conversation.endpoint import Endpoint, secret_mask
 from agent_tui.conversation.event_hub import EventHub, Subscriber
 from agent_tui.conversation.events import (
-    ContainerChangedEvent,
     CommandRanEvent,
+    ContainerChangedEvent,
     NoticeEvent,
     QueueChangedEvent,
     QueueDeliveredEvent,
@@ -56,11 +56,13 @@ from agent_tui.conversation.limits import Limits
 from agent_tui.conversation.meters import Meters
 from agent_tui.conversation.model_call import ModelCall
 from agent_tui.conversation.model_choice import ModelChoice
+from agent_tui.conversation.programs import program_number
 from agent_tui.conversation.results import CommandInfo, CommandResult, Submitted
 from agent_tui.conversation.retry import RetryPolicy
 from agent_tui.conversation.session_link import Restored, SessionLink
 from agent_tui.conversation.session_settings import SessionSettings
 from agent_tui.conversation.system_prompt import build_system_prompt
+from agent_tui.conversation.tool_offer import ToolOffer, make_toolset
 from agent_tui.conversation.usage import UsageTotals
 from agent_tui.conversation.validation import validate_arguments
 from agent_tui.sessions.drafts import Draft
@@ -116,10 +118,11 @@ class Conversation:
         self.limits = limits or Limits()
         self._hub = EventHub()
         self._emit = self._hub.emit
-        self.approvals = Approvals(
-            cwd, self._emit, allow=allow, readable=readable, interactive=interactive
         self.meters = Meters(models.info, self._emit)
-        )
+        self.approvals = Approvals(
+            cwd, self._emit, allow=allow, readable=readable, interactive=interactive,
+            program_number=lambda tool_id: program_number(self.messages, tool_id),
+        )  # fmt: skip
         self._policy = retry_policy or RetryPolicy()
         self._mask = secret_mask(endpoint)
         self._registry = default_registry()
@@ -160,6 +163,13 @@ class Conversation:
             self._on_idle,
             self._run_queued_command,
         )
+        self.toolset = make_toolset(settings, tools)
+        self.tool_offer = ToolOffer(
+            self.toolset,
+            self.agent,
+            lambda: self.driver.running,
+            lambda text: self.notice("warning", text),
+        )
 
     # --- events out --------------------------------------------------------------------
 
@@ -176,6 +186,8 @@ class Conversation:
 
     def _note(self, event: AgentEvent) -> None:
         """What this object keeps of the run."""
+        self.tool_offer.on_event(event)
+        self.meters.on_event(event)
         match event:
             case MessageEndEvent(message=UserMessage() | CustomMessage() as message):
                 if message.id in self._records:
@@ -183,8 +195,6 @@ class Conversation:
             case MessageEndEvent(message=AssistantMessage() as message):
                 self._model_call.saw_answer(message)
             case ToolExecutionStartEvent() | ToolExecutionEndEvent() | TurnEndEvent():
-        self.tool_offer.on_event(event)
-        self.meters.on_event(event)
                 self._delivery_points_changed()
             case _:
                 pass
@@ -486,6 +496,11 @@ class Conversation:
     # --- state ------------------------------------------------------------------------------
 
     @property
+    def usage(self) -> UsageTotals:
+        """Tokens and cost so far, those of the session before it was resumed included."""
+        return self.meters.totals
+
+    @property
     def status(self) -> Status:
         return self._last_status
 
@@ -495,11 +510,6 @@ class Conversation:
 
     @property
     def thinking(self) -> str:
-    @property
-    def usage(self) -> UsageTotals:
-        """Tokens and cost so far, those of the session before it was resumed included."""
-        return self.meters.totals
-
         return self.agent.state.thinking_level
 
     @property

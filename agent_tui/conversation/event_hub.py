@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from agent_tui.agent.events import AgentEvent
-from agent_tui.conversation.events import ConversationEvent
+from agent_tui.conversation.events import ConversationEvent, NoticeEvent
 
 log = logging.getLogger(__name__)
 
@@ -15,19 +15,26 @@ Subscriber = Callable[[AnyEvent], Awaitable[None] | None]
 
 
 class EventHub:
-    """A subscriber that throws is logged; the others still get the event."""
+    """A subscriber that throws is logged; the others still get the event. Notices from before
+    anybody subscribed are kept for the first who does."""
 
     def __init__(self) -> None:
         self._subscribers: list[Subscriber] = []
+        self._early: list[NoticeEvent] = []
         self._background: set[asyncio.Future[Any]] = set()
 
     def subscribe(self, fn: Subscriber) -> Callable[[], None]:
         """Gives the unsubscriber."""
         self._subscribers.append(fn)
+        early, self._early = self._early, []
+        for notice in early:
+            self.emit(notice)
         return lambda: self._subscribers.remove(fn)
 
     def emit(self, event: ConversationEvent) -> None:
         """At once; what a subscriber returns to be awaited runs on as a task."""
+        if not self._subscribers and isinstance(event, NoticeEvent):
+            self._early.append(event)
         for fn in tuple(self._subscribers):
             try:
                 result = fn(event)

@@ -104,7 +104,8 @@ class McpServerChangedEvent:
 class PermissionRequestEvent:
     """A call waits for the user: Conversation.answer(request_id, decision, reason).
 
-    rule: what "always" would allow, in words ("shell" or 'shell: git push').
+    rule: what "always" would allow, in words ("shell" or 'shell: git push'). program: which
+    program of the conversation made the call, counted from 1; None for the model itself.
     """
 
     type: ClassVar[Literal["permission_request"]] = "permission_request"
@@ -114,6 +115,19 @@ class PermissionRequestEvent:
     arguments: dict[str, Any]
     caller: dict[str, Any] | None = None
     rule: str = ""
+    program: int | None = None
+
+
+@dataclass(slots=True)
+class PermissionDelayedEvent:
+    """A program's call still waits for the user, and the program waits for the call: waited_s
+    seconds so far, and after about limit_s it gives up."""
+
+    type: ClassVar[Literal["permission_delayed"]] = "permission_delayed"
+    request_id: str
+    tool_call_id: str
+    waited_s: float
+    limit_s: float
 
 
 @dataclass(slots=True)
@@ -155,20 +169,6 @@ class UsageChangedEvent:
     cost: float | None
     context_tokens: int | None = None
     context_window: int | None = None
-
-
-@dataclass(slots=True)
-class StatusChangedEvent:
-    """Made at once when the phase changes (also by abort: "stopping"), not awaited in the loop."""
-
-    type: ClassVar[Literal["status"]] = "status"
-    status: Status
-
-
-@dataclass(slots=True)
-class SettingChangedEvent:
-    """model or thinking changed; takes effect at the next request."""
-
     cost_at_least: float = 0.0
     thinking: int | None = None
     server_tools: dict[str, int] = field(default_factory=dict[str, int])
@@ -208,6 +208,20 @@ class ContextChangedEvent:
     total: int
     exact: bool
     window: int | None = None
+
+
+@dataclass(slots=True)
+class StatusChangedEvent:
+    """Made at once when the phase changes (also by abort: "stopping"), not awaited in the loop."""
+
+    type: ClassVar[Literal["status"]] = "status"
+    status: Status
+
+
+@dataclass(slots=True)
+class SettingChangedEvent:
+    """model or thinking changed; takes effect at the next request."""
+
     type: ClassVar[Literal["setting_changed"]] = "setting_changed"
     name: str
     value: str

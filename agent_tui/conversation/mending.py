@@ -29,6 +29,7 @@ from agent_tui.agent.messages import (
     UserMessage,
     text_content,
 )
+from agent_tui.conversation.programs import may_go_on
 from agent_tui.conversation.retry import closing
 from agent_tui.messages_api.errors import ApiError
 from agent_tui.messages_api.request import build_request, without_thinking
@@ -165,11 +166,21 @@ class Mending:
         container = self._container()
         if options.container_id and container is not None and self._expired(container):
             self._without_container(attempt, "has expired")
-        elif not options.container_id and _program_waits(messages):
-            # Its container is not known any more, and without one no result may be sent (A23).
-            messages = repair(messages, program_lost=True)
-            attempt.context = replace(attempt.context, messages=messages)
+        elif (asked := _waiting(messages)) is not None:
+            if not options.container_id:
+                # Its container is not known any more, and without one no result may be sent (A23).
+                self._cut_program(attempt)
+            elif not may_go_on(asked, context.tools):
+                self._cut_program(attempt)
+                self._notify(
+                    "The program that waited cannot go on, since not all of its tools are on "
+                    "offer to programs any more; the model is told."
+                )
         return attempt
+
+    def _cut_program(self, attempt: _Try) -> None:
+        messages = repair(attempt.context.messages, program_lost=True)
+        attempt.context = replace(attempt.context, messages=messages)
 
     def _expired(self, container: Container) -> bool:
         if container.expires_at is None:
@@ -270,14 +281,14 @@ class Mending:
         return True
 
 
-def _program_waits(messages: Sequence[Message]) -> bool:
-    """The end of this history answers calls that a program made."""
+def _waiting(messages: Sequence[Message]) -> AssistantMessage | None:
+    """The answer with a program's calls, if the end of this history holds their results."""
     for message in reversed(messages):
         if isinstance(message, AssistantMessage):
-            return any(call.programmatic for call in message.tool_calls)
+            return message if any(call.programmatic for call in message.tool_calls) else None
         if isinstance(message, UserMessage):
-            return False
-    return False
+            return None
+    return None
 
 
 def _note(after: Message, text: str) -> UserMessage:

@@ -8,11 +8,12 @@ from typing import Literal
 
 from agent_tui.agent.events import StreamEvent
 from agent_tui.agent.loop import LLMContext, StreamFunction, StreamOptions
-from agent_tui.agent.messages import Container
+from agent_tui.agent.messages import AssistantMessage, Container
 from agent_tui.agent.tools import AgentTool
 from agent_tui.conversation.container_watch import ContainerWatch
 from agent_tui.conversation.events import ContainerChangedEvent, NoticeEvent, RetryEvent
 from agent_tui.conversation.mending import Mend, Mending
+from agent_tui.conversation.programs import says_gone
 from agent_tui.conversation.retry import RetryPolicy, with_retries
 from agent_tui.conversation.session_link import SessionLink
 from agent_tui.messages_api.tool_schemas import usable_tools
@@ -55,11 +56,21 @@ class ModelCall:
         self.watch.enter(session.container, session.messages())
         self.mending.load(session.mends)
 
-    def saw_container(self, container: Container) -> None:
-        """A response named its container: it goes with every request from here on (A23)."""
-        self.container = container
-        if self.link is not None:
-            self.link.container(container)
+    def saw_answer(self, message: AssistantMessage) -> None:
+        """The container that an answer names goes with every request from here on (A23), until
+        a program says that it is gone."""
+        before = self.container.id if self.container is not None else None
+        if message.container is not None:
+            self.container = message.container
+            if self.link is not None:
+                self.link.container(message.container)
+        if says_gone(message) and self.container is not None and self.container.id == before:
+            self._container_lost()
+            self._say(
+                "warning",
+                "The code execution container has expired, with its files; the next program gets "
+                "a new one.",
+            )
 
     def _offered(self, tools: list[AgentTool]) -> list[AgentTool]:
         """Those a request can name; the user is told of each other one, once (A32)."""
