@@ -45,7 +45,10 @@ class ApiFeed:
                 asked.answer(raw)
                 page.touch(asked)
             return
-        block = page.begin(event.index, make_block(raw))
+        block = make_block(raw)
+        if event.phase == "start":
+            block.start(page.clock)
+        page.begin(event.index, block)
         self._remember(raw, block)
         if event.phase == "end":
             block.close(raw)

@@ -25,10 +25,15 @@ class NoticeBlock(Block):
         self._glyph = glyph
 
     def compose(self, modes: Modes) -> None:
-        self.parts = [_NoticePart(self.level, self.text, self._glyph)]
+        self.parts = [notice_part(self.level, self.text, self._glyph)]
 
     def source(self) -> str:
         return self.text
+
+
+def notice_part(level: Level, text: str, glyph: str = "") -> Part:
+    """A notice as a part. text: safe text; glyph: name of one other than the level's."""
+    return _NoticePart(level, text, glyph)
 
 
 class _NoticePart(Part):
@@ -77,20 +82,24 @@ class SeparatorBlock(Block):
         return bool(self.expanded)
 
     def compose(self, modes: Modes) -> None:
-        self.parts = [RowPart(lambda look: [self._rule(look, modes)], self.label)]
+        fold = self.is_open(modes) if self.foldable else None
+        self.parts = [RowPart(lambda look: [rule_line(look, self.label, fold)], self.label)]
         if self.is_open(modes) and self._text:
             splitter = MarkdownSplitter()
             splitter.feed(self._text)
             splitter.finish()
             self.parts += splitter.parts
 
-    def _rule(self, look: Look, modes: Modes) -> Line:
-        glyphs = look.glyphs
-        fold = (glyphs.open if self.is_open(modes) else glyphs.folded) if self.foldable else ""
-        label = f" {fold} {self.label} " if fold else f" {self.label} " if self.label else ""
-        head = glyphs.rule * 2 + label
-        rest = glyphs.rule * max(0, look.width - cell_len(head))
-        return row([(glyphs.rule * 2, "rule"), (label, "muted"), (rest, "rule")], look)
-
     def source(self) -> str:
         return self._text or self.label
+
+
+def rule_line(look: Look, label: str, opened: bool | None = None) -> Line:
+    """A thin rule with a label. opened: whether what it stands for is open; None: nothing
+    can be opened."""
+    glyphs = look.glyphs
+    fold = "" if opened is None else f"{glyphs.open if opened else glyphs.folded} "
+    text = f" {fold}{label} " if label else ""
+    head = glyphs.rule * 2 + text
+    rest = glyphs.rule * max(0, look.width - cell_len(head))
+    return row([(glyphs.rule * 2, "rule"), (text, "muted"), (rest, "rule")], look)

@@ -97,9 +97,9 @@ def outcome(name: str, result: ToolResultMessage) -> str:
             first, last = details.get("first_line"), details.get("last_line")
             return "empty" if not last else f"lines {first}-{last}"
         case "grep" if "count" in details:
-            return _number(details["count"], "match", "matches")
+            return number(details["count"], "match", "matches")
         case "glob" | "list" if "count" in details:
-            return _number(details["count"], "entry" if name == "list" else "file",
+            return number(details["count"], "entry" if name == "list" else "file",
                            "entries" if name == "list" else "files")  # fmt: skip
         case "edit" | "write" if isinstance(details.get("diff"), str):
             added, removed = diff_counts(details["diff"])
@@ -114,7 +114,8 @@ def _first_line(text: str) -> str:
     return next((line for line in text.split("\n") if line.strip()), "")
 
 
-def _number(n: Any, one: str, many: str) -> str:
+def number(n: Any, one: str, many: str) -> str:
+    """`1 line`, `3 lines`; "" for what is no number."""
     return f"{count(n)} {one if n == 1 else many}" if isinstance(n, int) else ""
 
 
@@ -124,9 +125,9 @@ def _size(result: ToolResultMessage) -> str:
     notes: list[str] = []
     if text.strip():
         lines = text.count("\n") + 1
-        notes.append(_number(lines, "line", "lines"))
+        notes.append(number(lines, "line", "lines"))
     if images:
-        notes.append(_number(images, "image", "images"))
+        notes.append(number(images, "image", "images"))
     return ", ".join(notes)
 
 

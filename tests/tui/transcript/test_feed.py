@@ -449,7 +449,7 @@ def test_a_program_streams_its_code_and_folds_with_its_output(page: Page) -> Non
 
 def test_an_unknown_block_is_one_line_by_its_name() -> None:
     rows = Page().load(AssistantMessage(content=[OpaqueContent(raw={"type": "hologram", "x": 1})]))
-    assert rows == ["· hologram"]
+    assert rows == ["· hologram   a block of a kind that is not known here"]
 
 
 # --- endings and notices --------------------------------------------------------------
