@@ -13,6 +13,7 @@ from agent_tui.tui.keys import KeyTable
 from agent_tui.tui.leaving import Leaving
 from agent_tui.tui.palette import CalmPalette
 from agent_tui.tui.panels.side_panel import SidePanel
+from agent_tui.tui.panels.tools_panel import ToolsPanel
 from agent_tui.tui.queue_view import QueueView
 from agent_tui.tui.screens.help import HelpScreen
 from agent_tui.tui.suspending import stop_job
@@ -30,10 +31,12 @@ class ScreenActions(App[int], inherit_bindings=False):
     queue_view: QueueView
     dialogs: DialogArea
     panel: SidePanel
+    tools_panel: ToolsPanel
     key_table: KeyTable
     leaving: Leaving
     panel_open: bool
     """Whether the panel is wanted where it stands beside the transcript."""
+    _showed_panel = False
     drawer_open = False
     """Whether it is wanted where it is a drawer."""
 
@@ -52,6 +55,23 @@ class ScreenActions(App[int], inherit_bindings=False):
             self.composer.focus()
         else:
             self.queue_view.focus()
+
+    def action_focus_tools(self) -> None:
+        """To the calls of the side panel, which is shown for it; or back."""
+        if self.tools_panel.has_focus:
+            return self.leave_tools()
+        self._showed_panel = not self.panel.display
+        if self._showed_panel:
+            self.action_toggle_panel()
+        self.panel.choose(0)
+        self.tools_panel.focus()
+
+    def leave_tools(self) -> None:
+        """The keys go back to the composer; a panel that was shown for the calls only goes."""
+        if self._showed_panel and self.panel.display:
+            self.action_toggle_panel()
+        self._showed_panel = False
+        self.composer.focus()
 
     def action_focus_dialog(self) -> None:
         dialog = self.dialogs.current

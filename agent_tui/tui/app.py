@@ -23,6 +23,7 @@ from agent_tui.tui.composer import Composer, ErrandChanged
 from agent_tui.tui.crash import CalmCrash
 from agent_tui.tui.desk import Desk, Level
 from agent_tui.tui.dialog_area import DialogArea
+from agent_tui.tui.draft_keeper import DraftKeeper
 from agent_tui.tui.external_editor import EditorError, visit_editor
 from agent_tui.tui.glyphs import ASCII, choose
 from agent_tui.tui.header_line import HeaderLine
@@ -85,6 +86,7 @@ class AgentTuiApp(CalmCrash, ScreenActions, inherit_bindings=False):
         self.asker = ScreenAsker(self)
         self.interrupts = Interrupts(clock)
         self.leaving = Leaving(self, ladder)
+        self.drafts = DraftKeeper(self)
         self.panel_open = bool(getattr(settings, "show_panel", True))
         self._laid_out = False
         self.opener = Opener(self, starter, banner)
@@ -144,6 +146,8 @@ class AgentTuiApp(CalmCrash, ScreenActions, inherit_bindings=False):
         self.dialogs = self.query_one(DialogArea)
         self.status_line = self.query_one(StatusLine)
         self.panel = self.query_one(SidePanel)
+        self.tools_panel = self.query_one(ToolsPanel)
+        self.composer.draft_changed = self.drafts.changed
         self.composer.running = lambda: self.desk.running
         self.composer.offer_key = self._offer_key
         self.composer.clock = self.clock
@@ -212,6 +216,7 @@ class AgentTuiApp(CalmCrash, ScreenActions, inherit_bindings=False):
                 self.transcript.clear()
                 self.presenter.clear()
                 self.view.panels()
+                self.drafts.changed()  # what is typed by now belongs to the new session
             case "login":
                 self.opener.log_in()
             case "reload":
@@ -289,6 +294,14 @@ class AgentTuiApp(CalmCrash, ScreenActions, inherit_bindings=False):
     @on(m.QueueAction)
     def _queue_action(self, message: m.QueueAction) -> None:
         self.desk.act_on_queue(message)
+
+    @on(m.StopCallRequested)
+    def _stop_call(self, message: m.StopCallRequested) -> None:
+        self.desk.stop_call(message.call_id)
+
+    @on(m.PanelLeft)
+    def _panel_left(self) -> None:
+        self.leave_tools()
 
     @on(m.PermissionAnswered)
     def _answered(self, message: m.PermissionAnswered) -> None:
@@ -370,7 +383,7 @@ class AgentTuiApp(CalmCrash, ScreenActions, inherit_bindings=False):
 
     def on_key(self, event: events.Key) -> None:
         """What is typed where nothing takes it belongs to the composer."""
-        if self.screen.is_modal or self.queue_view.has_focus:
+        if self.screen.is_modal or self.queue_view.has_focus or self.tools_panel.has_focus:
             return
         if event.is_printable and event.character and event.key not in self.screen.active_bindings:
             self.composer.focus()
@@ -382,4 +395,5 @@ class AgentTuiApp(CalmCrash, ScreenActions, inherit_bindings=False):
             self.composer.paste(event.text)
 
     def on_crash(self) -> None:
+        self.drafts.record()
         self.leaving.crashed()

@@ -14,6 +14,7 @@ from textual.binding import Binding
 from textual.message import Message
 from textual.widgets import TextArea
 
+from agent_tui.sessions.drafts import Draft
 from agent_tui.tui import messages as m
 from agent_tui.tui.completion import Choice, CompletionList, command_choices
 from agent_tui.tui.input_history import InputHistory
@@ -76,6 +77,7 @@ class Composer(TextArea):
         self.past = InputHistory()
         self.commands: Callable[[], Sequence[tuple[str, str, str]]] = tuple
         self.running: Callable[[], bool] = bool
+        self.draft_changed: Callable[[], None] = lambda: None
         self.offer_key: Callable[[str], bool] = lambda key: False
         self.errand: Errand | None = None
         self._pastes = PasteCollapse()
@@ -95,6 +97,24 @@ class Composer(TextArea):
     @property
     def is_empty(self) -> bool:
         return not self.text
+
+    def kept_draft(self) -> Draft:
+        """The user's own draft, to be there again after a crash: also while the composer is lent
+        for an errand, searches, or walks through the history."""
+        waiting = self.errand.draft if self.errand is not None else self._searching
+        if waiting is None:
+            waiting = self.past.left_draft
+        text = self.text if waiting is None else self._pastes.collapse(waiting)
+        return Draft(text, self._pastes.named_in(text))
+
+    def bring_back(self, draft: Draft) -> None:
+        """The draft of an earlier time, its pastes folded as they were. Where something has been
+        typed already, that stays and the draft goes into the history."""
+        if self.is_empty and self.errand is None:
+            self._pastes = PasteCollapse(draft.pastes)
+            self.load(draft.text)
+        else:
+            self.past.add(draft.whole)
 
     def load(self, text: str) -> None:
         """Replace the draft; the cursor goes to its end."""
@@ -337,6 +357,7 @@ class Composer(TextArea):
 
     def on_text_area_changed(self) -> None:
         self._show_list()
+        self.draft_changed()
         if self.is_empty != self._known_empty:
             self._known_empty = self.is_empty
             self.post_message(m.DraftChanged(self.is_empty))

@@ -125,6 +125,11 @@ class Desk:
         self.conversation.abort()
         return True
 
+    def stop_call(self, call_id: str) -> None:
+        """One call alone; the run goes on."""
+        if self.conversation is None or not self.conversation.abort_tool(call_id):
+            self._face.flash("Only a call that has not ended can be stopped.")
+
     # --- approvals ---------------------------------------------------------------------
 
     def answer(self, request_id: str, decision: "Decision", reason: str = "") -> None:

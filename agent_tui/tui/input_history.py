@@ -19,6 +19,11 @@ class InputHistory:
     def entries(self) -> list[str]:
         return list(self._entries)
 
+    @property
+    def left_draft(self) -> str | None:
+        """The draft that waits past the end while a walk is on."""
+        return None if self._place is None else self._draft
+
     def add(self, text: str) -> None:
         """Remember `text`; an empty one or the same as the last is not kept. Ends a walk."""
         self._place = None

@@ -9,11 +9,12 @@ from typing import Literal
 
 from textual.binding import Binding
 
-Where = Literal["composer", "screen", "queue", "dialog"]
+Where = Literal["composer", "screen", "queue", "tools", "dialog"]
 HintState = Literal[
-    "idle", "draft", "running", "stopping", "paused", "queue", "dialog", "asked", "errand"
-]
-"""dialog: a question waits; asked: it has the focus."""
+    "idle", "draft", "running", "stopping", "paused", "queue", "tools", "calls", "dialog",
+    "asked", "errand",
+]  # fmt: skip
+"""calls: some can be stopped alone. dialog: a question waits; asked: it has the focus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,8 @@ KEYS: tuple[Key, ...] = (
     Key("queue", "f3,alt+q", "focus_queue", "screen", "To the queue, and back"),
     Key("dialog", "f4", "focus_dialog", "screen",
         "To a question that waits, and back", {"dialog": "answer", "asked": "back"}),
+    Key("tools", "f5,alt+x", "focus_tools", "screen",
+        "To the calls in the side panel, and back", {"calls": "calls"}),
     Key("panel", "f2,ctrl+b", "toggle_panel", "screen",
         "Show or hide the side panel", {"idle": "panel"}),
     Key("panel_next", "f6", "next_panel", "screen", "Its next tab"),
@@ -93,6 +96,12 @@ KEYS: tuple[Key, ...] = (
     Key("queue_pause", "space", "pause", "queue", "Pause or resume the queue", {"queue": "pause"}),
     Key("queue_back", "escape,f3,alt+q", "back", "queue",
         "Back to the composer", {"queue": "back"}),
+    Key("tools_up", "up", "up", "tools", "Select"),
+    Key("tools_down", "down", "down", "tools", "Select"),
+    Key("tools_stop", "x,delete", "stop_call", "tools",
+        "Stop this call alone; the run goes on", {"tools": "stop this call"}),
+    Key("tools_back", "escape,f5,alt+x", "back", "tools",
+        "Back to the composer", {"tools": "back"}),
 )  # fmt: skip
 
 _NAMES = {

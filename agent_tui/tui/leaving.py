@@ -56,6 +56,7 @@ class Leaving:
 
     async def _close(self, code: int) -> None:
         conversation = self._app.desk.conversation
+        self._app.drafts.record()
         if conversation is not None:
             try:
                 async with asyncio.timeout(CLOSE_WITHIN_S):

@@ -71,6 +71,17 @@ class QueueAction(Message):
 
 
 @dataclass
+class StopCallRequested(Message):
+    """x on a call of the timeline: stop this one alone."""
+
+    call_id: str
+
+
+class PanelLeft(Message):
+    """A focused panel gives the keys back."""
+
+
+@dataclass
 class PermissionAnswered(Message):
     """decision: allow, allow_always, deny, or reason (deny, but ask for the reason first)."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agent_tui.tui.asking import ScreenAsker
+from agent_tui.tui.past_tools import show_past
 from agent_tui.tui.presenter import Presenter
 
 if TYPE_CHECKING:
@@ -69,6 +70,15 @@ class Opener:
 
     async def _attach(self, conversation: "Conversation") -> None:
         """Show this conversation; what was typed meanwhile goes to it."""
+        self._show(conversation)
+        await self._app.desk.attach(conversation)
+        # Modules and widgets are there to stay: a full collection that walks them all was
+        # the longest gap of the event loop while text streams.
+        gc.freeze()
+        self._draw()
+
+    def _show(self, conversation: "Conversation") -> None:
+        """All at once, so that no event comes in between that would be shown twice or not."""
         app = self._app
         if self._unsubscribe is not None:
             self._unsubscribe()
@@ -81,9 +91,10 @@ class Opener:
         status.cost = (state.get("usage") or {}).get("cost", 0.0)
         demo = bool((state.get("endpoint") or {}).get("demo"))
         app.view.demo(DEMO if demo else "")
-        messages = conversation.messages
+        messages, restored = conversation.messages, conversation.restored()
+        show_past(app.presenter.tools, messages, restored.durations)
         if messages:
-            app.transcript.load(messages)
+            app.transcript.load(messages, restored.deliveries)
         elif self._banner or demo:
             app.transcript.add_markdown(self._banner or WELCOME.replace("·", app.glyphs.info))
         for message in messages:
@@ -92,10 +103,13 @@ class Opener:
         app.composer.commands = lambda: [(c.name, c.usage, c.help) for c in conversation.commands()]
         self._unsubscribe = conversation.subscribe(app.router.receive)
         app.desk.paused = any(entry.state == "paused" for entry in conversation.queue())
-        await app.desk.attach(conversation)
-        # Modules and widgets are there to stay: a full collection that walks them all was
-        # the longest gap of the event loop while text streams.
-        gc.freeze()
+        if restored.greeting:
+            app.notice("info", restored.greeting)
+        if restored.draft:
+            app.composer.bring_back(restored.draft)
+
+    def _draw(self) -> None:
+        app = self._app
         app.view.read_folder()
         app.view.panels()
         app.view.status()
@@ -103,10 +117,16 @@ class Opener:
 
     def reload(self) -> None:
         """The conversation has become another session: show that one."""
-        conversation = self._app.desk.conversation
+        app = self._app
+        conversation = app.desk.conversation
         if conversation is not None:
-            self._app.transcript.clear()
-            self._app.run_worker(self._attach(conversation), exit_on_error=False)
+            app.transcript.clear()
+            self._show(conversation)
+            for notice in conversation.restored().notices:  # told already, and cleared away
+                app.notice("warning", notice)
+            app.show_queue()
+            self._draw()
+            app.drafts.changed()  # what stands in the composer by now belongs to this session
 
     def pick_session(self, sessions: Sequence[Mapping[str, Any]]) -> None:
         """/resume: choose one of `sessions` ({id, first_prompt, messages, age})."""

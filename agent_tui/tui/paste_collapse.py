@@ -5,6 +5,7 @@ keeps typing fast and the screen readable.
 """
 
 import re
+from collections.abc import Mapping
 
 from agent_tui.text import SafeText
 
@@ -19,10 +20,10 @@ def normalize(text: str) -> str:
 
 
 class PasteCollapse:
-    """The big pastes of one draft, by their placeholder."""
+    """The big pastes of one draft, by their placeholder. held: those of an earlier time."""
 
-    def __init__(self) -> None:
-        self._held: dict[str, str] = {}
+    def __init__(self, held: Mapping[str, str] | None = None) -> None:
+        self._held: dict[str, str] = dict(held or {})
 
     def take(self, pasted: str) -> str:
         """What to insert for a paste: the text itself, made safe, or a placeholder for it."""
@@ -53,6 +54,10 @@ class PasteCollapse:
         if text.count("\n") > 200 or any(len(line) > MAX_CHARS for line in text.split("\n")):
             return self.take(text)
         return SafeText(text)
+
+    def named_in(self, text: str) -> dict[str, str]:
+        """The pastes whose placeholders stand in `text`."""
+        return {name: held for name, held in self._held.items() if name in text}
 
     def placeholder_ending_at(self, before_cursor: str) -> str | None:
         """The placeholder right before the cursor, which Backspace takes as one."""

@@ -6,7 +6,7 @@ delta does not grow with what came before.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from agent_tui.agent.events import (
@@ -83,6 +83,12 @@ class ToolsState:
     @property
     def running(self) -> list[ToolRow]:
         return [r for r in self.rows.values() if r.state == "running"]
+
+    @property
+    def under_way(self) -> bool:
+        """A call is there that can be stopped alone."""
+        ended = ("done", "failed", "stopped")
+        return any(not r.program and r.state not in ended for r in self.rows.values())
 
     @property
     def active(self) -> bool:
@@ -172,12 +178,27 @@ class ToolsState:
         row.tail = one_line(text[cut + 1 :], 200) or row.tail
         row.lines += partial.count("\n")
 
-    def ends(self, call_id: str, is_error: bool, duration_ms: int, stopped: bool) -> None:
+    def server_block(self, raw: dict[str, Any]) -> bool:
+        """A block of the API, verbatim: a program begins or ends. False for any other."""
+        kind = str(raw.get("type") or "")
+        if kind == "server_tool_use" and "code_execution" in str(raw.get("name") or ""):
+            self.program_begins(str(raw.get("id") or ""))
+            return True
+        if kind.endswith("code_execution_tool_result"):
+            content = raw.get("content")
+            content = content if isinstance(content, dict) else {}
+            failed = "error" in str(content.get("type") or "") or bool(content.get("return_code"))
+            self.program_ends(str(raw.get("tool_use_id") or ""), failed=failed)
+            return True
+        return False
+
+    def ends(self, call_id: str, is_error: bool, duration_ms: int | None, stopped: bool) -> None:
+        """duration_ms None: not known."""
         row = self.rows.get(call_id)
         if row is None:
             return
         self._end(row, "stopped" if stopped else "failed" if is_error else "done")
-        row.seconds = duration_ms / 1000
+        row.seconds = None if duration_ms is None else duration_ms / 1000
 
     def run_over(self) -> None:
         """Whatever has not ended by now will not."""
@@ -325,18 +346,7 @@ class Presenter:
         if event.phase == "delta":
             self.rate.add(len(event.delta))
             return False
-        raw = event.block.raw if event.block is not None else {}
-        kind = str(raw.get("type") or "")
-        if kind == "server_tool_use" and "code_execution" in str(raw.get("name") or ""):
-            self.tools.program_begins(str(raw.get("id") or ""))
-            return True
-        if kind.endswith("code_execution_tool_result"):
-            content = raw.get("content")
-            content = content if isinstance(content, dict) else {}
-            failed = "error" in str(content.get("type") or "") or bool(content.get("return_code"))
-            self.tools.program_ends(str(raw.get("tool_use_id") or ""), failed=failed)
-            return True
-        return False
+        return self.tools.server_block(event.block.raw) if event.block is not None else False
 
     def _usage(self, event: UsageEvent) -> bool:
         usage = event.usage

@@ -3,6 +3,7 @@ everything in order; deltas end there, whole things travel on as one Textual mes
 
 from typing import TYPE_CHECKING
 
+from agent_tui.conversation.results import CommandResult
 from agent_tui.tui import messages as m
 from agent_tui.tui.screens.approval import ApprovalDialog
 
@@ -22,6 +23,10 @@ class Router:
         app = self._app
         if not app.is_running:
             return
+        if event.type == "command_ran":
+            # At once: what the new session says follows, and must not be cleared with the old.
+            result = CommandResult(event.text, event.error, event.action, event.data)
+            app.show_result(result, event.line)
         app.transcript.apply(event)
         changed = app.presenter.apply(event)
         if event.type not in ("message_update", "tool_execution_update"):

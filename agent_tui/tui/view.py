@@ -55,6 +55,7 @@ class View:
 
     def panels(self) -> None:
         presenter = self._app.presenter
+        self.hints()
         self._tools.show(presenter.tools, self._app.clock())
         self._container.show(presenter.container)
 
@@ -70,10 +71,10 @@ class View:
         app = self._app
         dialog = app.dialogs.current
         asks = dialog is not None and not dialog.has_focus
-        self._app.status_line.hints = (
-            *app.key_table.hints(self._hint_state()),
-            *(app.key_table.hints("dialog") if asks else ()),
-        )
+        hints = app.key_table.hints(state := self._hint_state())
+        if state == "running" and app.presenter.tools.under_way:
+            hints[-1:-1] = app.key_table.hints("calls")
+        app.status_line.hints = (*hints, *(app.key_table.hints("dialog") if asks else ()))
 
     def _hint_state(self) -> "HintState":
         app = self._app
@@ -81,6 +82,8 @@ class View:
             return "asked"
         if app.queue_view.has_focus:
             return "queue"
+        if self._tools.has_focus:
+            return "tools"
         if app.composer.errand is not None:
             return "errand"
         if app.desk.stopping:

@@ -378,6 +378,7 @@ async def test_a_command_line_is_run_and_its_result_returned(tmp_path: Path) -> 
 async def test_a_command_that_waited_tells_what_it_gave(tmp_path: Path) -> None:
     async with rpc(tmp_path, HANGS) as it:
         await it.ok("prompt", text="Go.")
+        await it.event("message_update")
         first = (await it.ok("state"))["session_id"]
         await it.ok("command", text="/clear")
         await it.ok("follow_up", text="For the new one.")

@@ -16,6 +16,8 @@ from agent_tui.conversation.events import (
     StatusChangedEvent,
 )
 from agent_tui.conversation.results import CommandInfo, CommandResult, Submitted
+from agent_tui.conversation.session_link import Restored
+from agent_tui.sessions.drafts import Draft
 
 COMMANDS = [
     CommandInfo("clear", "/clear", "begin a new conversation"),
@@ -46,6 +48,9 @@ class FakeConversation:
         self.command_results: dict[str, CommandResult] = {}
         self.fail_with: Exception | None = None
         self.settles = True
+        self.brings_back = Restored()
+        self.drafts: list[Draft] = []
+        self.stoppable: set[str] = set()
         self._subscribers: list[Callable[[Any], Any]] = []
         self._ids = itertools.count(1)
 
@@ -80,6 +85,12 @@ class FakeConversation:
 
     def called(self, name: str) -> list[tuple[Any, ...]]:
         return [call[1:] for call in self.calls if call[0] == name]
+
+    def restored(self) -> Restored:
+        return self.brings_back
+
+    def record_draft(self, draft: Draft) -> None:
+        self.drafts.append(draft)
 
     # --- the interface ----------------------------------------------------------------------
 
@@ -116,7 +127,8 @@ class FakeConversation:
         self.set_status("stopping")
 
     def abort_tool(self, tool_call_id: str) -> bool:
-        return True
+        self.calls.append(("abort_tool", tool_call_id))
+        return tool_call_id in self.stoppable
 
     def answer(self, request_id: str, decision: str, reason: str = "") -> bool:
         self.calls.append(("answer", request_id, decision, reason))

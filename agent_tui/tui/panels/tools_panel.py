@@ -3,18 +3,19 @@
 Drawn line by line (Line API): only the lines in view cost anything.
 """
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.geometry import Size
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from agent_tui.text import duration
 from agent_tui.tui.glyphs import UNICODE, Glyphs
 from agent_tui.tui.lines import count, elapsed, fit
+from agent_tui.tui.panels.tool_choice import ToolChoice
 from agent_tui.tui.presenter import ToolRow, ToolsState
 
 _Line = list[tuple[str, str]]
@@ -25,13 +26,13 @@ _WORDS = {"waiting": "next", "asking": "asks you", "ready": "ready"}
 """What stands for the time of a call that does not run yet."""
 
 
-class ToolsPanel(ScrollView, can_focus=False):
+class ToolsPanel(ToolChoice):
     """show() draws a state; it follows what happens last unless the user has scrolled: the end,
     or the last call under way where many wait behind it."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "tools--text", "tools--muted", "tools--running", "tools--done", "tools--failed",
-        "tools--stopped",
+        "tools--stopped", "tools--chosen",
     }  # fmt: skip
 
     def __init__(self, glyphs: Glyphs = UNICODE, *, id: str | None = None) -> None:
@@ -56,8 +57,12 @@ class ToolsPanel(ScrollView, can_focus=False):
         self._keep_to_end()
         self.refresh()
 
+    def calls(self) -> Sequence[tuple[int, ToolRow]]:
+        rows = enumerate(self._rows)
+        return [(line, row) for line, (row, is_tail) in rows if row is not None and not is_tail]
+
     def _keep_to_end(self) -> None:
-        if self._following:
+        if self._following and not self.has_focus:
             self.call_after_refresh(self._go_to_end)
 
     def _go_to_end(self) -> None:
@@ -116,7 +121,7 @@ class ToolsPanel(ScrollView, can_focus=False):
         fill = " " * max(1, room - cell_len(argument) + 2)
         return [
             (style, f"{indent}{glyph} "),
-            ("tools--text", head),
+            ("tools--chosen" if self.is_chosen(row) else "tools--text", head),
             ("tools--muted", argument + fill),
             (style if row.state == "running" else "tools--muted", time),
         ]

@@ -19,6 +19,7 @@ _PLACES: tuple[tuple[Where, str], ...] = (
     ("composer", "While you type"),
     ("screen", "Anywhere"),
     ("queue", "In the queue (F3)"),
+    ("tools", "In the calls of the side panel (F5)"),
 )
 
 

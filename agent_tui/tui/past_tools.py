@@ -1,0 +1,45 @@
+"""The tools timeline of a conversation that is opened again."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from agent_tui.agent.messages import (
+    AgentMessage,
+    AssistantMessage,
+    OpaqueContent,
+    ToolCall,
+    ToolResultMessage,
+)
+from agent_tui.tui.presenter import MAX_ROWS, ToolsState
+from agent_tui.tui.transcript.tool_text import was_stopped
+
+
+def show_past(
+    tools: ToolsState, messages: Sequence[AgentMessage], durations: Mapping[str, int]
+) -> None:
+    """Fill an empty timeline with the last calls of `messages`; those before are counted only.
+    durations: milliseconds, by tool_call_id."""
+    blocks = list(_blocks(messages))
+    calls = [block for block in blocks if isinstance(block, ToolCall)]
+    shown = blocks[-MAX_ROWS:]
+    tools.dropped += len(calls) - sum(isinstance(block, ToolCall) for block in shown)
+    results = {m.tool_call_id: m for m in messages if isinstance(m, ToolResultMessage)}
+    for block in shown:
+        if isinstance(block, ToolCall):
+            tools.call_begins(block.id, block.name, block.caller)
+            tools.call_complete(block.id, block.arguments)
+            if (result := results.get(block.id)) is not None:
+                took = durations.get(block.id)
+                tools.ends(block.id, result.is_error, took, was_stopped(result))
+        elif tools.server_block(block.raw):
+            row = tools.rows.get(str(block.raw.get("id") or ""))
+            if row is not None:
+                row.started = None  # how long it took is not known any more
+    tools.run_over()
+
+
+def _blocks(messages: Sequence[AgentMessage]) -> Iterator[ToolCall | OpaqueContent]:
+    for message in messages:
+        if isinstance(message, AssistantMessage):
+            for block in message.content:
+                if isinstance(block, ToolCall | OpaqueContent):
+                    yield block
