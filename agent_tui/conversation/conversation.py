@@ -144,7 +144,9 @@ class Conversation:
             before_tool_call=self.approvals.before_tool_call,
             should_stop_after_turn=self._should_stop,
         )
-        self.agent = Agent(config, system_prompt=build_system_prompt(settings, cwd, tools))
+        self.toolset = make_toolset(settings, tools)
+        prompt = build_system_prompt(settings, cwd, self.toolset.tools())
+        self.agent = Agent(config, system_prompt=prompt)
         self.agent.queue.steering_mode = settings.steering_mode
         self.agent.queue.follow_up_mode = settings.follow_up_mode
         self._link = SessionLink(session, self.agent, lambda text: self.notice("warning", text))
@@ -163,7 +165,6 @@ class Conversation:
             self._on_idle,
             self._run_queued_command,
         )
-        self.toolset = make_toolset(settings, tools)
         self.tool_offer = ToolOffer(
             self.toolset,
             self.agent,
@@ -397,6 +398,10 @@ class Conversation:
 
     def commands(self) -> list[CommandInfo]:
         return self._registry.infos()
+
+    def completions(self, line: str) -> list[tuple[str, str]]:
+        """(whole line, a word about it): what a command line may become, by its arguments."""
+        return self._registry.completions(self, line)
 
     def set_model(self, model: str) -> None:
         """From the next request on."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-_READING = frozenset({"read", "list", "glob", "grep"})
+READING = frozenset({"read", "list", "glob", "grep"})
 _WRITING = frozenset({"write", "edit"})
 
 
@@ -16,7 +16,7 @@ def needs_approval(
     also for tails that do not exist yet) or inside one of the folders `readable` (such as
     the one where whole outputs are saved). Unknown tools ask. Source: DESIGN, built-in tools.
     """
-    if tool_name not in _READING:
+    if tool_name not in READING:
         return True
     real = _real_path(arguments, cwd)
     if real is None:
@@ -34,7 +34,7 @@ def approval_rule(tool_name: str, arguments: Mapping[str, Any], cwd: str | None 
     """
     if tool_name == "shell":
         return f"shell: exactly this command: {arguments.get('command')}"
-    if tool_name not in _READING | _WRITING:
+    if tool_name not in READING | _WRITING:
         return f"{tool_name}: every call"
     if cwd is None:
         return f"{tool_name}: exactly this path: {arguments.get('path')}"

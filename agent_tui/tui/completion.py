@@ -1,6 +1,6 @@
 """The list above the composer: slash commands, or earlier messages (Ctrl+R)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len, set_cell_size
@@ -22,14 +22,21 @@ class Choice:
     help: str = ""
 
 
-def command_choices(commands: Sequence[tuple[str, str, str]], text: str) -> list[Choice]:
+def command_choices(
+    commands: Sequence[tuple[str, str, str]],
+    text: str,
+    completions: Callable[[str], Sequence[tuple[str, str]]] = lambda line: (),
+) -> list[Choice]:
     """Commands (name, usage, help) that fit what is typed: those that begin with it first.
 
-    Once a known name is followed by a space, only that one stays, to show its form.
+    Once a known name is followed by a space: what completions(line) gives, (whole line, help);
+    else only that one stays, to show its form.
     """
     if not text.startswith("/") or "\n" in text:
         return []
     name, space, _ = text[1:].partition(" ")
+    if space and (lines := completions(text)):
+        return [Choice(line, one_line(line), one_line(help_)) for line, help_ in lines]
     if space:
         found = [c for c in commands if c[0] == name and c[1] != f"/{name}"]
     else:

@@ -10,7 +10,18 @@ from agent_tui.conversation.results import CommandInfo, CommandResult
 if TYPE_CHECKING:
     from agent_tui.conversation.conversation import Conversation
 
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """arguments: all that would stand behind the command's name. help: a word about it."""
+
+    arguments: str
+    help: str = ""
+
+
 Run = Callable[["Conversation", str], Awaitable[CommandResult]]
+Complete = Callable[["Conversation", str], list[Completion]]
+"""What the arguments typed so far may become, the likeliest first."""
 
 
 @dataclass(slots=True)
@@ -19,6 +30,7 @@ class Command:
 
     info: CommandInfo
     run: Run
+    complete: Complete | None = None
 
 
 class CommandRegistry:
@@ -27,11 +39,23 @@ class CommandRegistry:
     def __init__(self) -> None:
         self._commands: dict[str, Command] = {}
 
-    def add(self, name: str, usage: str, help: str, run: Run) -> None:
-        self._commands[name] = Command(CommandInfo(name, usage, help), run)
+    def add(
+        self, name: str, usage: str, help: str, run: Run, complete: Complete | None = None
+    ) -> None:
+        self._commands[name] = Command(CommandInfo(name, usage, help), run, complete)
 
     def infos(self) -> list[CommandInfo]:
         return [c.info for _, c in sorted(self._commands.items())]
+
+    def completions(self, conversation: "Conversation", line: str) -> list[tuple[str, str]]:
+        """(whole line, a word about it) for what "/name arguments" may become; empty for a
+        command that completes no arguments."""
+        name, space, arguments = line.removeprefix("/").partition(" ")
+        command = self._commands.get(name)
+        if not space or command is None or command.complete is None:
+            return []
+        made = command.complete(conversation, arguments)
+        return [(f"/{name} {c.arguments}", c.help) for c in made]
 
     async def run(self, conversation: "Conversation", line: str) -> CommandResult:
         """Runs "/name arguments". Never raises for what was typed; the result says the error."""
