@@ -76,6 +76,7 @@ class Composer(TextArea):
         self.actions = _text_area_actions() | (keys or KeyTable()).actions()
         self.past = InputHistory()
         self.commands: Callable[[], Sequence[tuple[str, str, str]]] = tuple
+        self.completions: Callable[[str], Sequence[tuple[str, str]]] = lambda line: ()
         self.running: Callable[[], bool] = bool
         self.draft_changed: Callable[[], None] = lambda: None
         self.offer_key: Callable[[str], bool] = lambda key: False
@@ -353,7 +354,8 @@ class Composer(TextArea):
             self.completion.hide()
         else:
             self._closed_list_for = None
-            self.completion.show(command_choices(self.commands(), self.text[:200]))
+            known, text = self.commands(), self.text[:200]
+            self.completion.show(command_choices(known, text, self.completions))
 
     def on_text_area_changed(self) -> None:
         self._show_list()

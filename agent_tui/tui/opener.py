@@ -101,6 +101,7 @@ class Opener:
             if isinstance(text := getattr(message, "text", None), str) and message.role == "user":
                 app.composer.past.add(text)
         app.composer.commands = lambda: [(c.name, c.usage, c.help) for c in conversation.commands()]
+        app.composer.completions = conversation.completions
         self._unsubscribe = conversation.subscribe(app.router.receive)
         app.desk.paused = any(entry.state == "paused" for entry in conversation.queue())
         if restored.greeting:

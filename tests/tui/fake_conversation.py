@@ -200,6 +200,9 @@ class FakeConversation:
     def commands(self) -> list[CommandInfo]:
         return COMMANDS
 
+    def completions(self, line: str) -> list[tuple[str, str]]:
+        return []
+
     def state(self) -> dict[str, Any]:
         return {
             "status": self.status,
