@@ -6,7 +6,7 @@ that is not known here: by its name, and as it came when it is opened.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_tui.text import SafeText, clean, duration
 from agent_tui.tui.transcript import tool_text
@@ -16,6 +16,9 @@ from agent_tui.tui.transcript.blocks import DEEP, Block, Modes
 from agent_tui.tui.transcript.heads import head_line
 from agent_tui.tui.transcript.lines import Line, Look, Runs
 from agent_tui.tui.transcript.parts import Part, RowPart, plain_parts
+
+if TYPE_CHECKING:
+    from agent_tui.tui.transcript.page import Page
 
 RAW_LIMIT = 60_000
 """Characters of a block shown as it came."""
@@ -65,6 +68,9 @@ class ApiBlock(Block):
         """It begins now; seconds are shown while it runs."""
         self._now = clock
         self._began = clock()
+
+    def placed(self, page: "Page") -> None:
+        """It stands on this page now."""
 
     def add_arguments(self, additions: list[tuple[str, str]]) -> None:
         """Its input became readable further: (path, text) additions."""
@@ -147,6 +153,16 @@ class ApiBlock(Block):
         return parts
 
     # --- how it looks ------------------------------------------------------------------
+
+    @property
+    def grows(self) -> bool:
+        """What streams is added to the parts it has: see grown()."""
+        return False
+
+    def grown(self) -> int:
+        """After add_arguments(), where it grows: bring the parts up to date; gives the first
+        that changed."""
+        return 0
 
     def is_open(self, modes: Modes) -> bool:
         if self.expanded is not None:

@@ -1,12 +1,13 @@
 """ApiFeed: the API's own blocks (server tools, their results, anything new) as they come."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agent_tui.agent.messages import OpaqueContent
 from agent_tui.tui.transcript.api_blocks import ApiBlock
 from agent_tui.tui.transcript.api_kinds import make_block
 from agent_tui.tui.transcript.page import Page
+from agent_tui.tui.transcript.program_block import ProgramBlock
 
 
 class ApiFeed:
@@ -30,7 +31,7 @@ class ApiFeed:
         if event.phase == "delta":
             if isinstance(block, ApiBlock) and event.partial:
                 block.add_arguments(event.partial)
-                page.touch(block)
+                page.touch(block, 1 if block.grows else 0)
             return
         content: OpaqueContent | None = event.block
         if content is None:
@@ -49,6 +50,7 @@ class ApiFeed:
         if event.phase == "start":
             block.start(page.clock)
         page.begin(event.index, block)
+        block.placed(page)
         self._remember(raw, block)
         if event.phase == "end":
             block.close(raw)
@@ -65,6 +67,29 @@ class ApiFeed:
         block.close(raw)
         self._remember(raw, block)
         self._page.add(block, message_id)
+        block.placed(self._page)
+
+    def container(self, container_id: str, message_id: str) -> None:
+        """An answer names the container that its programs run in."""
+        for block in reversed(self._page.layout.blocks):
+            if block.message_id != message_id:
+                return
+            if isinstance(block, ProgramBlock):
+                block.container = container_id
+                self._page.touch(block)
+
+    def know_files(self, files: Iterable[Mapping[str, Any]]) -> None:
+        """Names and sizes of files that programs made."""
+        known = {
+            str(file.get("file_id")): (str(file["name"]), file.get("size"))
+            for file in files
+            if file.get("name")
+        }
+        new = {id for id, facts in known.items() if self._page.files.get(id) != facts}
+        self._page.files |= known
+        for block in self._asked.values() if new else ():
+            if isinstance(block, ProgramBlock):
+                block.files_known(new)
 
     def _remember(self, raw: Mapping[str, Any], block: ApiBlock) -> None:
         if isinstance(call_id := raw.get("id"), str):

@@ -6,7 +6,7 @@ All text is made safe on its way in.
 
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -95,6 +95,17 @@ class Block:
 
     def ready(self) -> None:
         """Make the parts of a stored block that was not looked at yet."""
+
+    def dependents(self) -> Iterable["Block"]:
+        """Blocks that look different when this one is folded or opened."""
+        return ()
+
+    def ticked(self) -> Iterable["Block"]:
+        """Of a live block, as time goes by: other blocks whose first part looks different now."""
+        return ()
+
+    def taken_back(self) -> None:
+        """It was struck."""
 
     def source(self) -> str:
         return "\n".join(part.source() for part in self.parts)

@@ -9,15 +9,19 @@ from agent_tui.agent.events import (
     ToolExecutionUpdateEvent,
 )
 from agent_tui.agent.messages import ToolCall, ToolResultMessage
+from agent_tui.tui.transcript.api_feed import ApiFeed
 from agent_tui.tui.transcript.page import Page
+from agent_tui.tui.transcript.program_block import ProgramBlock
+from agent_tui.tui.transcript.program_tree import ProgramCallBlock
 from agent_tui.tui.transcript.tool_blocks import ToolBlock
 
 
 class Calls:
     """Keeps the ToolBlocks that are not answered yet and changes them as events say."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Page, api: ApiFeed) -> None:
         self._page = page
+        self._api = api
         self._blocks: dict[str, ToolBlock] = {}
 
     def clear(self) -> None:
@@ -30,12 +34,21 @@ class Calls:
         page = self._page
         tool = self._blocks.get(call_id)
         if tool is None:
-            tool = self._blocks[call_id] = ToolBlock(call_id, name, page.clock)
-            if caller and caller.get("type") != "direct":
-                tool.caller = caller
+            tool = self._blocks[call_id] = self._new(call_id, name, caller)
             page.add(tool, page.message_id)
         if index is not None:
             page.streaming[index] = tool
+        return tool
+
+    def _new(self, call_id: str, name: str, caller: Mapping[str, Any] | None) -> ToolBlock:
+        clock = self._page.clock
+        if caller is None or caller.get("type") == "direct":
+            return ToolBlock(call_id, name, clock)
+        program = self._api.block(caller.get("tool_id"))
+        if isinstance(program, ProgramBlock):
+            return ProgramCallBlock(call_id, name, clock, program)
+        tool = ToolBlock(call_id, name, clock)
+        tool.caller = caller
         return tool
 
     def call(self, index: int, call: ToolCall, *, done: bool) -> None:

@@ -226,7 +226,8 @@ class Highlighter:
         self._thread: threading.Thread | None = None
         self._loading: set[str] = set()
 
-    def _submit(self, job: Callable[[], object]) -> None:
+    def submit(self, job: Callable[[], object]) -> None:
+        """Run this in the thread, after what was submitted before."""
         self._jobs.put(job)
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name="highlight", daemon=True)
@@ -240,12 +241,12 @@ class Highlighter:
         """Import the lexer of a language, so that Lexers.ready() gives it."""
         if language not in self._loading:
             self._loading.add(language)
-            self._submit(lambda: lexers.load(language))
+            self.submit(lambda: lexers.load(language))
 
     def highlight(self, code: Code, done: Callable[[Code, LineRuns | None], object]) -> None:
         """`done` is called in the thread, with None where there are no colours."""
         code.requested = True
-        self._submit(lambda: done(code, code.highlighted()))
+        self.submit(lambda: done(code, code.highlighted()))
 
 
 lexers = Lexers()

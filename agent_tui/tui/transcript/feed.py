@@ -41,8 +41,8 @@ class Feed:
 
     def __init__(self, layout: Layout, modes: Modes, clock: Callable[[], float]) -> None:
         self._page = Page(layout, modes, clock)
-        self._calls = Calls(self._page)
         self._api = ApiFeed(self._page)
+        self._calls = Calls(self._page, self._api)
         self._said = Said(self._page)
 
     # --- in ----------------------------------------------------------------------------
@@ -79,6 +79,8 @@ class Feed:
                 self._calls.answered(event)
             case "queue_delivered":
                 self._said.delivered(event)
+            case "container_changed":
+                self._api.know_files(event.files)
             case "retry":
                 self._retry(event)
             case "notice":
@@ -167,6 +169,8 @@ class Feed:
                 self._calls.call(event.index, event.block, done=event.type == "toolcall_end")
             case "opaque":
                 self._api.event(event)
+            case "container":
+                self._api.container(event.container.id, page.message_id)
             case _:
                 pass
 
@@ -241,6 +245,8 @@ class Feed:
                     self._calls.stored(content)
                 case OpaqueContent():
                     self._api.stored(content, message.id)
+        if message.container is not None:
+            self._api.container(message.container.id, message.id)
         self._mark_end(message)
 
     # --- tried again -------------------------------------------------------------------

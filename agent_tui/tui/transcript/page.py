@@ -7,6 +7,7 @@ a hundred changes of a block between two frames cost one.
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
+from agent_tui.tui.transcript.api_blocks import ApiBlock
 from agent_tui.tui.transcript.blocks import Block, Modes, TextBlock
 from agent_tui.tui.transcript.layout import Layout
 from agent_tui.tui.transcript.thinking import ThinkingBlock
@@ -24,12 +25,17 @@ class Page:
         self.clock = clock
         self.message_id = ""
         self.streaming: dict[int, Block] = {}
+        self.programs = 0
+        """Programs on the page; the number of the last one."""
+        self.files: dict[str, tuple[str, object]] = {}
+        """Names and sizes of files that programs made, by id."""
         self._dirty: dict[Block, int] = {}
         self._live: dict[Block, None] = {}
         self._drains: dict[TextBlock, None] = {}
 
     def clear(self) -> None:
         self.streaming.clear()
+        self.programs = 0
         self._dirty.clear()
         self._live.clear()
         self._drains.clear()
@@ -73,7 +79,7 @@ class Page:
         for block, first in dirty.items():
             if isinstance(block, TextBlock):
                 self.layout.changed(block, first)
-            elif isinstance(block, ThinkingBlock) and first > 0:
+            elif isinstance(block, ThinkingBlock | ApiBlock) and first > 0:
                 self.layout.changed(block, block.grown())
             else:
                 block.make(self.modes)
@@ -82,6 +88,7 @@ class Page:
     def strike(self, block: Block) -> None:
         """Take it out: it belongs to a broken sample that is tried again."""
         block.struck = True
+        block.taken_back()
         self._live.pop(block, None)
         self._dirty.pop(block, None)
         self.layout.changed(block)

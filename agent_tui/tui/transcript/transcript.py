@@ -311,6 +311,9 @@ class Transcript(ScrollView):
             if block.index in visible and block.parts:
                 block.parts[0].touch()
                 touched = True
+            for other in block.ticked():
+                if other.parts:
+                    other.parts[0].touch()
         if touched:
             self._settle()
         self._watch_time()
@@ -445,8 +448,9 @@ class Transcript(ScrollView):
         self._frames.finish()
         if block.foldable:
             block.expanded = not block.is_open(self._modes)
-            block.make(self._modes)
-            self._layout.changed(block)
+            for changed in (block, *block.dependents()):
+                changed.make(self._modes)
+                self._layout.changed(changed)
             self._drop_selection()
         if isinstance(block, ToolBlock):
             self.post_message(self.ToolOpened(self, block.call_id))
