@@ -93,12 +93,6 @@ class ApiEndpoint:
         return any(name.lower() in ("authorization", "x-api-key") for name in self.headers)
 
     @property
-    def betas(self) -> list[str]:
-        """Those that the extra headers ask for."""
-        named = [v for k, v in self.headers.items() if k.lower() == "anthropic-beta"]
-        return [beta.strip() for value in named for beta in value.split(",") if beta.strip()]
-
-    @property
     def lists_models(self) -> bool:
         """Whether it has /v1/models; else the built-in table is all there is."""
         return PROVIDERS[self.provider].lists_models

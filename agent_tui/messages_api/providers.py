@@ -90,12 +90,6 @@ PROVIDERS: Mapping[Provider, ProviderFacts] = {
         ("AWS_BEARER_TOKEN_BEDROCK", "ANTHROPIC_AWS_API_KEY"), "bedrock", "boto3",
         model_prefix="anthropic.", advice=_AWS_ADVICE,
     ),
-    "aws": ProviderFacts(
-        "Claude Platform on AWS", "AsyncAnthropicAWS", "aws", "ANTHROPIC_AWS_BASE_URL",
-        {"region": _AWS_REGION, "workspace": ("ANTHROPIC_AWS_WORKSPACE_ID",)},
-        ("ANTHROPIC_AWS_API_KEY",), "aws", "boto3",
-        lists_models=True, has_files=True, same_models=True, advice=_AWS_ADVICE,
-    ),
     "vertex": ProviderFacts(
         "Vertex AI", "AsyncAnthropicVertex", "google", "ANTHROPIC_VERTEX_BASE_URL",
         {"region": ("CLOUD_ML_REGION",), "project": ("ANTHROPIC_VERTEX_PROJECT_ID",)},
@@ -111,6 +105,12 @@ PROVIDERS: Mapping[Provider, ProviderFacts] = {
         },
         (), "google-cloud", "google.auth",
         lists_models=True, has_files=True, same_models=True, advice=_GOOGLE_ADVICE,
+    ),
+    "aws": ProviderFacts(
+        "Claude Platform on AWS", "AsyncAnthropicAWS", "aws", "ANTHROPIC_AWS_BASE_URL",
+        {"region": _AWS_REGION, "workspace": ("ANTHROPIC_AWS_WORKSPACE_ID",)},
+        ("ANTHROPIC_AWS_API_KEY",), "aws", "boto3",
+        lists_models=True, has_files=True, same_models=True, advice=_AWS_ADVICE,
     ),
     "foundry": ProviderFacts(
         "Microsoft Foundry", "AsyncAnthropicFoundry", "foundry", "ANTHROPIC_FOUNDRY_BASE_URL",

@@ -7,15 +7,15 @@ why not the SDK's own accumulator). `ping` and `error` are yielded as the events
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import Any
 
 from agent_tui.messages_api.errors import InvalidResponseError, error_from_body
 from agent_tui.messages_api.event_frames import CONTENT_TYPE, FrameReader
 from agent_tui.messages_api.sse import RawEvent, SSEReader, read_events
-from agent_tui.messages_api.wire_request import PATH, encode_body
+from agent_tui.messages_api.wire_request import PATH, beta_header, encode_body
 
-__all__ = ["RawEvent", "encode_body", "raw_events", "read_events"]
+__all__ = ["RawEvent", "beta_header", "encode_body", "raw_events", "read_events"]
 
 _log = logging.getLogger(__name__)
 
@@ -23,16 +23,6 @@ AFTER_STOP_S = 0.25
 """How long the end of the body is awaited after message_stop, to keep the connection usable."""
 MAX_ERROR_BYTES = 64 * 1024
 HEADERS = {"Accept": "text/event-stream", "Content-Type": "application/json"}
-
-
-def beta_header(betas: Sequence[str], headers: Mapping[str, str]) -> dict[str, str]:
-    """The anthropic-beta header with these names and those that `headers` (a client's own) hold
-    already: one given with a request takes the place of the client's."""
-    if not betas:
-        return {}
-    own = next((v for k, v in headers.items() if k.lower() == "anthropic-beta"), "")
-    names = [name.strip() for name in (*own.split(","), *betas)]
-    return {"anthropic-beta": ",".join(dict.fromkeys(n for n in names if n))}
 
 
 async def raw_events(

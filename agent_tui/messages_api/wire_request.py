@@ -6,7 +6,7 @@ the thread that encodes the body. What is sent is the same (tests compare it wit
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -17,7 +17,8 @@ from agent_tui.messages_api.client import ApiEndpoint
 from agent_tui.messages_api.errors import ApiError
 from agent_tui.messages_api.model_names import model_version
 
-PATH = "/v1/messages?beta=true"
+PATH = "/v1/messages"
+COUNT_PATH = "/v1/messages/count_tokens"
 API_VERSION = "2026-10-21"
 """What the SDK names in the body where a cloud takes no anthropic-version header."""
 BEDROCK_VERSION = "bedrock-2023-05-31"
@@ -38,17 +39,28 @@ def wire_request(
     endpoint: ApiEndpoint, client: Any, request: dict[str, Any], betas: Sequence[str] = ()
 ) -> WireRequest:
     """`request` (build_request) for this endpoint. client: of make_client, for the project and
-    region it has found. betas: those of the request; the endpoint's own headers add theirs.
+    region it has found. betas: those of the request; the client's own headers add theirs.
 
     Raises ApiError for a model that has no place in a path.
     """
     match endpoint.provider:
         case "bedrock":
-            return _bedrock(request, [*endpoint.betas, *betas])
+            return _bedrock(request, beta_names(betas, client.default_headers))
         case "vertex":
             return _vertex(request, str(client.project_id), str(client.region))
         case _:
             return WireRequest(PATH, encode_body(request))
+
+
+def count_request(endpoint: ApiEndpoint, client: Any, request: dict[str, Any]) -> WireRequest:
+    """As wire_request, for a question how many tokens `request` has; its model stays in the
+    body. Only where endpoint.counts_tokens."""
+    if endpoint.provider == "vertex":
+        where = [quote(str(part), safe=_PATH_CHARS) for part in (client.project_id, client.region)]
+        path = "/projects/{}/locations/{}/publishers/anthropic/models/count-tokens:rawPredict"
+        body = {"anthropic_version": API_VERSION, **request}
+        return WireRequest(path.format(*where), _encode(body))
+    return WireRequest(COUNT_PATH, _encode(request))
 
 
 def encode_body(request: dict[str, Any]) -> bytes:
@@ -62,6 +74,19 @@ def _encode(whole: dict[str, Any]) -> bytes:
     except ValueError:  # half a surrogate pair, or nested very deeply
         text = json.dumps(whole, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return text.encode("utf-8", "replace")
+
+
+def beta_names(betas: Sequence[str], headers: Mapping[str, Any]) -> list[str]:
+    """Those that `headers` (a client's own) name, then `betas`; each once."""
+    own = next((v for k, v in headers.items() if k.lower() == "anthropic-beta"), "")
+    named = own.split(",") if isinstance(own, str) else []
+    return list(dict.fromkeys(n for name in (*named, *betas) if (n := name.strip())))
+
+
+def beta_header(betas: Sequence[str], headers: Mapping[str, Any]) -> dict[str, str]:
+    """The anthropic-beta header with these names and those that `headers` (a client's own) hold
+    already: one given with a request takes the place of the client's."""
+    return {"anthropic-beta": ",".join(beta_names(betas, headers))} if betas else {}
 
 
 def _bedrock(request: dict[str, Any], betas: Sequence[str]) -> WireRequest:

@@ -185,7 +185,7 @@ async def test_bedrock_mantle(tmp_path: Path, ambient: Callable[..., None]) -> N
     with clouds(*TURNS, *TURNS) as cloud:
         where = {"provider": "bedrock-mantle", "base_url": f"{cloud.url}/anthropic"}
         seen = await tool_turn(tmp_path, cloud, **where, aws_region="eu-central-1")
-        assert seen[0].path == "/anthropic/v1/messages?beta=true"
+        assert seen[0].path == "/anthropic/v1/messages"
         assert seen[0].kind == EVENTS
         assert seen[0].json["model"] == "anthropic.claude-sonnet-5-5"
         assert seen[0].headers["anthropic-version"] == "2026-10-21"
@@ -201,7 +201,7 @@ async def test_claude_platform_on_aws(tmp_path: Path, ambient: Callable[..., Non
     with clouds(*TURNS, *TURNS) as cloud:
         where = {"provider": "aws", "base_url": cloud.url, "aws_region": "us-west-2"}
         seen = await tool_turn(tmp_path, cloud, **where, aws_workspace="wrkspc_one")
-        assert seen[0].path == "/v1/messages?beta=true"
+        assert seen[0].path == "/v1/messages"
         assert seen[0].kind == EVENTS
         assert seen[0].json["model"] == "claude-sonnet-5-5"
         assert seen[0].headers["anthropic-workspace-id"] == "wrkspc_one"
@@ -276,9 +276,7 @@ async def test_google_cloud(tmp_path: Path, ambient: Callable[..., None], privat
         base = f"{cloud.url}/v1/projects/p/locations/global/workspaces/w/invoke"
         where = {"provider": "google-cloud", "base_url": base}
         seen = await tool_turn(tmp_path, cloud, **where)
-        assert seen[0].path == (
-            "/v1/projects/p/locations/global/workspaces/w/invoke/v1/messages?beta=true"
-        )
+        assert seen[0].path == ("/v1/projects/p/locations/global/workspaces/w/invoke/v1/messages")
         assert seen[0].kind == EVENTS
         assert {s.headers["authorization"] for s in seen} == {"Bearer token-for-True"}
         seen = await tool_turn(tmp_path, cloud, **where, auth_token="token-given")
@@ -293,7 +291,7 @@ async def test_foundry(tmp_path: Path, ambient: Callable[..., None]) -> None:
     with clouds(*TURNS, *TURNS) as cloud:
         where = {"provider": "foundry", "base_url": f"{cloud.url}/anthropic"}
         seen = await tool_turn(tmp_path, cloud, **where)
-        assert seen[0].path == "/anthropic/v1/messages?beta=true"
+        assert seen[0].path == "/anthropic/v1/messages"
         assert seen[0].kind == EVENTS
         assert seen[0].headers["x-api-key"] == "foundry-key-1"
         assert "not-for-azure" not in str([s.headers for s in seen])

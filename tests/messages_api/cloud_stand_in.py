@@ -100,7 +100,7 @@ _RAW_PREDICT = re.compile(
 )
 _DIRECT = re.compile(
     r"(?:/anthropic|/v1/projects/[^/]+/locations/[^/]+/workspaces/[^/]+/invoke)?"
-    r"/v1/messages\?beta=true\Z"
+    r"/v1/messages\Z"
 )
 
 
@@ -259,7 +259,7 @@ class _Handler(BaseHTTPRequestHandler):
         connection = http.client.HTTPConnection(self.behind, timeout=20)
         try:
             connection.request(
-                "POST", "/v1/messages?beta=true", json.dumps(seen.api),
+                "POST", "/v1/messages", json.dumps(seen.api),
                 {"anthropic-version": "2026-10-21", "content-type": "application/json"},
             )  # fmt: skip
             response = connection.getresponse()
