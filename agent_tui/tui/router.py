@@ -48,6 +48,10 @@ class Router:
             case "permission_request":
                 app.view.panels()
                 await app.dialogs.add(ApprovalDialog(event, app.glyphs, clock=app.clock))
+            case "permission_delayed":
+                dialog = app.dialogs.approval(event.request_id)
+                if dialog is not None:
+                    dialog.delayed(event)
             case "permission_resolved":
                 app.view.panels()
                 await self.close_approval(event.request_id)

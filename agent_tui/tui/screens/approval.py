@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from textual.content import Content
 
-from agent_tui.conversation.events import PermissionRequestEvent
+from agent_tui.conversation.events import PermissionDelayedEvent, PermissionRequestEvent
 from agent_tui.text import SafeText
 from agent_tui.tui import messages as m
 from agent_tui.tui.glyphs import UNICODE, Glyphs
@@ -47,6 +47,7 @@ class ApprovalDialog(InlineDialog):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(glyphs, clock=clock)
+        self._gives_up_at: float | None = None
         self.request = request
         self.full_text = readable_arguments(request.arguments)
 
@@ -55,12 +56,37 @@ class ApprovalDialog(InlineDialog):
         return len(self.full_text) > MAX_CHARS
 
     def title(self) -> Content:
-        caller = self.request.caller
-        by_program = caller is not None and caller.get("type", "direct") != "direct"
         return Content.assemble(
             (one_line(self.request.tool_name, 60, self.glyphs.ellipsis), "bold"), " wants to run",
-            ("   asked by a program" if by_program else "", "$muted"),
+            (self._asker(), "$muted"),
         )  # fmt: skip
+
+    def _asker(self) -> str:
+        caller = self.request.caller
+        if caller is None or caller.get("type", "direct") == "direct":
+            return ""
+        number = self.request.program
+        return f"   asked by {'a program' if number is None else f'program {number}'}"
+
+    def delayed(self, event: PermissionDelayedEvent) -> None:
+        """The program that asked will not wait much longer: from now on its time is shown."""
+        self._gives_up_at = self._clock() + event.limit_s - event.waited_s
+        self.relabel()
+        if self.is_attached:
+            self.set_interval(1, self.relabel)
+
+    def on_mount(self) -> None:
+        if self._gives_up_at is not None:
+            self.set_interval(1, self.relabel)
+
+    def _label(self) -> str:
+        label = super()._label()
+        if self._gives_up_at is None:
+            return label
+        left = round(self._gives_up_at - self._clock())
+        if left <= 0:
+            return f"{label}: the program has probably given up"
+        return f"{label}: the program gives up in about {left // 60}:{left % 60:02d}"
 
     def body(self) -> Content:
         text = SafeText(self.full_text[:MAX_CHARS])

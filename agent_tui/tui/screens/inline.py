@@ -78,6 +78,10 @@ class InlineDialog(Vertical, can_focus=True):
         return "waiting for you" + (f" (1 of {self.waiting})" if self.waiting > 1 else "")
 
     def watch_waiting(self) -> None:
+        self.relabel()
+
+    def relabel(self) -> None:
+        """Say anew what is to be said in the line above."""
         self._title_rule.label = self._label()
 
     @property
