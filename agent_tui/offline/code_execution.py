@@ -75,8 +75,8 @@ class CodeExecution:
         answer = await source.answer(body)
         if answer.problem is not None or answer.delivery.raw_sse is not None:
             return answer
-        fill_usage(answer.reply, body)
         if answer.reply.program is None:
+            fill_usage(answer.reply, body)
             if container is not None:
                 self.name(container, answer.reply)
                 answer.container = container.as_json
@@ -214,6 +214,7 @@ class _Turn:
         self._container = container
         self._said: list[dict[str, Any]] = []
         self._named = False
+        self._usage: dict[str, Any] = {}
 
     def begin(self, answer: Answer) -> Answer:
         """The source's reply ends with a program: its content goes out before that runs."""
@@ -222,6 +223,8 @@ class _Turn:
         if answer.reply.container_at == "message_start":
             self._owner.name(self._container, answer.reply)
             self._named = True
+        self._usage = dict(answer.reply.usage)
+        self._fill(answer.reply)
         self._said = list(answer.reply.content)
         answer.stages = self._stages(answer)
         answer.container = self._container.as_json
@@ -259,7 +262,9 @@ class _Turn:
             else:
                 program, step = await self._owner.start(self._container, block, self._body, start)
                 if isinstance(step, Paused):
-                    yield self._last(Reply(self.calls(program), program.pause_reason))
+                    # What a scenario says of the usage is said of the message that it opened.
+                    usage = dict(self._usage)
+                    yield self._last(Reply(self.calls(program), program.pause_reason, usage=usage))
                     return
                 result = self._owner.result_block(self._container, program, step)
         except ProblemError as error:

@@ -250,9 +250,6 @@ class Containers:
 
     def close(self) -> None:
         """Ends every process; from any thread, when the server's loop is done."""
-        for container in self._all.values():
-            if container.session is not None:
-                container.session.close()
         if self._sandbox is not None:
             self._sandbox.close()
 
@@ -275,9 +272,9 @@ class Containers:
             raise ProblemError(expired_problem(container.id))
         if container.session is None:
             sandbox = await self._get_sandbox()
-            if container.saved is not None:
-                container.session, _ = await sandbox.restore(container.saved)
-                container.saved = None
+            saved, container.saved = container.saved, None
+            if saved is not None:
+                container.session, _ = await sandbox.restore(saved)
             else:
                 container.session = await sandbox.open()
             await self._put_others_aside(container)
@@ -291,24 +288,28 @@ class Containers:
 
     async def _put_others_aside(self, used: Container) -> None:
         """Keeps the longest unused containers as bytes, so that few processes live."""
-        live = [
-            c
-            for c in self._all.values()
-            if c.session is not None and c is not used and not c.lock.locked()
-        ]
+        live = [c for c in self._all.values() if c.session is not None and c is not used]
         live.sort(key=lambda c: c.last_used)
         for container in live[: max(0, len(live) + 1 - self.options.most_live)]:
-            async with container.lock:
-                session = container.session
-                if session is None:
-                    continue
-                try:
-                    container.saved = await session.dump()
-                except SandboxError as error:
-                    log.warning("container %s stays in memory: %s", container.id, error)
-                    continue
-                container.session = None
-                session.close()
+            # One that is in use is passed over: to wait for it here could be to wait for oneself.
+            if not container.lock.locked():
+                async with container.lock:
+                    await self._put_aside(container)
+
+    @staticmethod
+    async def _put_aside(container: Container) -> None:
+        session = container.session
+        if session is None:
+            return
+        try:
+            saved = await session.dump()
+        except SandboxError as error:
+            log.warning("container %s keeps its process: %s", container.id, error)
+            return
+        if container.state != "expired":
+            container.saved = saved
+        container.session = None
+        session.close()
 
     # --- states -----------------------------------------------------------------------
 

@@ -53,9 +53,9 @@ class Scenario:
     program: the code of a program that really runs in a container of this server; the request has
       to offer code_execution. Its calls of tools go out and the client answers them (those
       requests take no turn). When it is over its output comes into the message, and the next
-      turn says how the message goes on. Not together with tool_calls. pause_reason: the
-      stop_reason while it waits ("tool_use" or "pause_turn"). name_container: false leaves the
-      container out of the message that its output is in.
+      turn says how the message goes on. Not together with tool_calls or container.
+      pause_reason: the stop_reason while it waits ("tool_use" or "pause_turn"). name_container:
+      false leaves the container out of the message that its output is in.
     Message fields: stop_reason (tool_use with calls, else end_turn; null is sent as null) ·
       stop_sequence · stop_details · container (an id, or {id, expires_at}) · container_at
       ("message_delta" or "message_start") · usage (replaces the estimates, field by field) ·
@@ -349,8 +349,9 @@ def _check_turn(where: str, turn: Any) -> None:
             raise ScenarioError(f"{where}.{key}: should be one of {_CHOICES[key]}, not {value!r}")
     if turn.get("chunk_size") == 0:
         raise ScenarioError(f"{where}.chunk_size: should be at least 1")
-    if "program" in turn and "tool_calls" in turn:
-        raise ScenarioError(f"{where}: a turn has either a program or tool_calls")
+    for key in ("tool_calls", "container", "in_message_start"):
+        if "program" in turn and key in turn:
+            raise ScenarioError(f"{where}.{key}: not together with a program")
     for key in ("pause_reason", "name_container"):
         if key in turn and "program" not in turn:
             raise ScenarioError(f"{where}.{key}: only for a turn with a program")

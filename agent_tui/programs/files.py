@@ -23,7 +23,8 @@ class SandboxFiles(OSAccess):
     """
 
     def __init__(self, *, limit_bytes: int, limit_files: int) -> None:
-        super().__init__()
+        # The names that programs of the service know the folders by.
+        super().__init__(environ={"INPUT_DIR": FOLDER, "OUTPUT_DIR": FOLDER, "HOME": FOLDER})
         self.path_mkdir(PurePosixPath(FOLDER), True, True)
         self._limit_bytes = limit_bytes
         self._limit_files = limit_files

@@ -130,7 +130,8 @@ class MontySession:
         self._closing = threading.Event()
         self._files = SandboxFiles(limit_bytes=limits.file_bytes, limit_files=limits.files)
         self._program: _Program | None = None
-        self._fresh = True
+        self._feeds = 0
+        """Programs that the worker has been given: it names their code by this number."""
 
     # --- the protocol ---------------------------------------------------------------
 
@@ -177,15 +178,15 @@ class MontySession:
                 raise SandboxError("a program is paused in this session; resume it first")
             worker = self._checked_out()
             self._files.take_written()
-            program = self._program = _Program(code, functions, self._limits)
-            fresh, self._fresh = self._fresh, False
+            program = self._program = _Program(code, functions, self._limits, self._feeds)
+            self._feeds += 1
             return self._drive(
                 lambda: worker.feed_start(
                     code,
                     # Bound as names, so that a tool called `list` or `open` is that tool.
                     inputs={name: _stand_in(name) for name in functions},
                     print_callback=program.printed,
-                    cwd=FOLDER if fresh else None,
+                    cwd=FOLDER if program.number == 0 else None,
                 )
             )
 
@@ -218,7 +219,7 @@ class MontySession:
             program = self._program
             pause = program.pause if program is not None else None
             state: dict[str, Any] = {
-                "fresh": self._fresh,
+                "feeds": self._feeds,
                 "written": self._files.written,
                 "files": {p: _text(data) for p, data in self._files.all().items()},
                 "worker": _text(worker.dump() if pause is None else pause.dump()),
@@ -231,7 +232,7 @@ class MontySession:
             saved = json.loads(state)
             for path, data in saved["files"].items():
                 self._files.put(path, base64.b64decode(data))
-            self._fresh = saved["fresh"]
+            self._feeds = saved["feeds"]
             worker, blob = self._checked_out(), base64.b64decode(saved["worker"])
             if saved["program"] is None:
                 worker.load_session(blob)
@@ -344,7 +345,7 @@ class MontySession:
             # A limit or a crash leaves the heap in no known state.
             self._kill()
             self._drop_worker()
-            self._fresh = True
+            self._feeds = 0
         written = [WrittenFile(p, self._files.read(p)) for p in self._files.take_written()]
         stderr = program.text("stderr")
         if words:
@@ -393,7 +394,7 @@ class MontySession:
         """Ends the worker process, which is this session's alone while it is checked out."""
         if self._pid is not None:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self._pid, signal.SIGKILL)
+                os.kill(self._pid, getattr(signal, "SIGKILL", signal.SIGTERM))
 
     def _drop_worker(self) -> None:
         worker, self._worker, self._pid = self._worker, None, None
@@ -408,9 +409,14 @@ class _Program:
     """What the host knows of a running program: its output, its calls, its sleeps."""
 
     def __init__(
-        self, code: str, functions: Mapping[str, HostFunction], limits: SandboxLimits
+        self,
+        code: str,
+        functions: Mapping[str, HostFunction],
+        limits: SandboxLimits,
+        number: int,
     ) -> None:
         self.code = code
+        self.number = number
         self.functions = dict(functions)
         self.calls: dict[int, HostCall] = {}
         self.sleeps: dict[int, float] = {}
@@ -470,10 +476,9 @@ class _Program:
 
     def _line(self, position: Any) -> int | None:
         """The line of this program's code; None for a function of an earlier program."""
-        code = self.code.encode()
-        if not 0 < position.end <= len(code) or position.filename == "<string>":
+        if position.filename != f"<python-input-{self.number}>":
             return None
-        return code.count(b"\n", 0, position.start) + 1
+        return self.code.encode().count(b"\n", 0, position.start) + 1
 
     def sleeping(self, pending: list[int]) -> list[tuple[int, float]]:
         """(call id, when due) of the pending calls that are sleeps, the next one first."""
@@ -488,6 +493,7 @@ class _Program:
     def as_json(self) -> dict[str, Any]:
         return {
             "code": self.code,
+            "number": self.number,
             "functions": [[k, f.name, dict(f.parameters)] for k, f in self.functions.items()],
             "calls": [[c.id, c.name, c.arguments, c.line] for c in self.calls.values()],
             "slept": self._slept,
@@ -498,7 +504,7 @@ class _Program:
     @classmethod
     def from_json(cls, saved: dict[str, Any], limits: SandboxLimits) -> "_Program":
         functions = {k: HostFunction(name, schema) for k, name, schema in saved["functions"]}
-        program = cls(saved["code"], functions, limits)
+        program = cls(saved["code"], functions, limits, saved["number"])
         program.calls = {call[0]: HostCall(*call) for call in saved["calls"]}
         program._slept = saved["slept"]
         program._output = [(stream, text) for stream, text in saved["output"]]

@@ -146,4 +146,10 @@ CASES: list[Case] = [
         program_request(*program(), user(result("toolu_p"))),
         "`query`",
     ),
+    Case(
+        "upload_tool",
+        request(user({"type": "container_upload", "file_id": "file_1"}, text()), tools=[QUERY]),
+        request(user({"type": "container_upload", "file_id": "file_1"}, text()), tools=[PROGRAM]),
+        "messages.0.content.0",
+    ),
 ]

@@ -110,6 +110,15 @@ def tool_choice_thinking(request: Request) -> Iterator[str]:
 # --- tools that programs may call -------------------------------------------------
 
 
+@rule("upload_tool", "A file for the container comes with the code execution tool.")
+def upload_tool(request: Request) -> Iterator[str]:
+    if any(str(tool.get("type")).startswith("code_execution_") for tool in request.tools):
+        return
+    for path, block in request.blocks():
+        if block["type"] == "container_upload":
+            yield f"{path}: `container_upload` blocks require the code execution tool in `tools`"
+
+
 @rule("program_choice", "Tools for programs allow neither a forced nor a single call.")
 def program_choice(request: Request) -> Iterator[str]:
     choice = request.body.get("tool_choice") or {}
