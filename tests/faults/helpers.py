@@ -41,9 +41,11 @@ from agent_tui.conversation.event_hub import AnyEvent
 from agent_tui.conversation.events import NoticeEvent, RetryEvent
 from agent_tui.conversation.model_choice import ModelChoice
 from agent_tui.conversation.retry import RetryPolicy
+from agent_tui.conversation.toolset import BUILTIN
 from agent_tui.messages_api.client import ApiEndpoint
 from agent_tui.messages_api.request import build_request
 from agent_tui.offline import OfflineServer, Scenario, validate_request
+from agent_tui.offline.containers import ContainerOptions
 from agent_tui.sessions.store import Session
 from agent_tui.settings import Settings, load_settings
 
@@ -144,11 +146,14 @@ async def talking(
     allow: Sequence[str] = (),
     retry: RetryPolicy = NO_WAIT,
     top: dict[str, Any] | None = None,
+    containers: ContainerOptions | None = None,
     **settings: Any,
 ) -> AsyncIterator[Talk]:
     """A conversation with a server that plays these turns. tools None: the built-in ones;
-    all of these are allowed. top: no_rules, models. settings: by name."""
-    server = OfflineServer(scenario=Scenario(turns=list(turns), **(top or {})))
+    all of these are allowed. top: no_rules, models. containers: how the server's behave.
+    settings: by name."""
+    scenario = Scenario(turns=list(turns), **(top or {}))
+    server = OfflineServer(scenario=scenario, containers=containers)
     await asyncio.to_thread(server.start)
     try:
         flags = {"base_url": server.url, "api_key": "sk-test-key"} | settings
@@ -164,7 +169,7 @@ async def talking(
             retry_policy=retry,
         )
         if tools is not None:
-            conversation.agent.set_tools(list(tools))
+            conversation.toolset.offer(BUILTIN, tools)
         talk = Talk(conversation, server)
         try:
             yield talk
