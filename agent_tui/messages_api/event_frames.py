@@ -6,7 +6,7 @@ with, under the name AWS gives it.
 """
 
 import base64
-import binascii
+import json
 import logging
 from importlib import import_module
 from typing import Any, cast
@@ -48,7 +48,7 @@ class FrameReader:
                 event = _event(frame.headers, frame.payload)
                 if event is not None:
                     events.append(event)
-        except (self._damage, ValueError, binascii.Error) as error:
+        except (self._damage, ValueError, TypeError, RecursionError) as error:
             _log.warning("damaged frame: %s", error)
             self.error = InvalidResponseError("The server sent a damaged frame of events.")
         return events
@@ -69,11 +69,18 @@ def _event(headers: dict[str, Any], payload: bytes) -> RawEvent | None:
         return _error(headers.get(":exception-type"), said)
     if headers.get(":event-type", "chunk") != "chunk" or "bytes" not in fields:
         return None
-    event: Any = from_json(base64.b64decode(fields["bytes"], validate=True))
+    event = _parse(base64.b64decode(fields["bytes"], validate=True))
     if not isinstance(event, dict):
         _log.warning("event that is no object: ignored")
         return None
     return cast(RawEvent, event)
+
+
+def _parse(payload: bytes) -> Any:
+    try:
+        return from_json(payload)
+    except ValueError:  # what this parser refuses and json takes: lone surrogates, deep nesting
+        return json.loads(payload.decode("utf-8", "replace"))
 
 
 def _error(name: Any, message: Any) -> RawEvent:

@@ -141,7 +141,11 @@ def frame(payload: bytes, **headers: str) -> bytes:
 
 def event_frame(event: Json) -> bytes:
     """An event of the API as Bedrock sends it."""
-    inner = base64.b64encode(json.dumps(event, ensure_ascii=False).encode()).decode()
+    try:
+        text = json.dumps(event, ensure_ascii=False).encode()
+    except UnicodeEncodeError:  # half a surrogate pair can only be written as an escape
+        text = json.dumps(event).encode()
+    inner = base64.b64encode(text).decode()
     payload = json.dumps({"bytes": inner, "p": "abcdefgh"}).encode()
     return frame(payload, event_type="chunk", content_type="application/json", message_type="event")
 

@@ -1,6 +1,7 @@
 """What is sent to each cloud is what the SDK's own client of it sends: compared request by
 request; and what each cannot do without is named before anything is imported or sent."""
 
+import contextlib
 import importlib.util
 import json
 import sys
@@ -19,7 +20,12 @@ from agent_tui.messages_api.errors import ApiError, CredentialError
 from agent_tui.messages_api.models import model_info
 from agent_tui.messages_api.providers import PROVIDERS, Provider, default_model
 from agent_tui.messages_api.stream import raw_events
-from agent_tui.messages_api.wire_request import wire_request
+from agent_tui.messages_api.wire_request import (
+    beta_header,
+    beta_names,
+    count_request,
+    wire_request,
+)
 
 Json = dict[str, Any]
 
@@ -327,3 +333,27 @@ def test_secrets_of_the_environment_are_masked() -> None:
     assert {"secret-of-aws", "session-of-aws", "gate-secret"} <= set(filled.secrets)
     assert filled.headers == {"X-Gate": "gate-secret", "X-More": "b:c"}
     assert "secret" not in repr(filled)
+
+
+@pytest.mark.parametrize("provider", [p for p, f in PROVIDERS.items() if f.counts_tokens])
+async def test_a_count_is_asked_for_where_the_sdk_asks(provider: Provider) -> None:
+    import httpx2
+
+    wire = Wire()
+    client = wire.under(AT[provider])
+    question = {k: v for k, v in REQUEST.items() if k != "max_tokens"}
+    sent = count_request(AT[provider], client, question)
+    options = {"headers": {"Content-Type": "application/json"}}
+    await client.post(sent.path, cast_to=httpx2.Response, content=sent.body, options=options)
+    with contextlib.suppress(Exception):  # it reads the answer, which is empty
+        await client.beta.messages.count_tokens(**question)
+    ours, theirs = wire.requests
+    assert (ours.method, str(ours.url)) == (theirs.method, str(theirs.url))
+    assert json.loads(ours.content) == json.loads(theirs.content)
+
+
+def test_betas_of_the_client_and_of_the_request_are_one_list() -> None:
+    own = {"Anthropic-Beta": "a, b", "x": "y"}
+    assert beta_names(["b", "c"], own) == ["a", "b", "c"]
+    assert beta_header(["c"], own) == {"anthropic-beta": "a,b,c"}
+    assert beta_header([], own) == {}
