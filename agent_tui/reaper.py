@@ -61,6 +61,11 @@ class Reaper:
                     self._process.stdin.close()  # type: ignore[union-attr]
                 self._process = None
 
+    def _at_exit(self) -> None:
+        # With something left to end, the reaper stays and sees us go.
+        if not self._watched:
+            self.stop()
+
     def _start(self) -> None:
         root = str(Path(__file__).resolve().parent.parent)
         try:
@@ -77,8 +82,8 @@ class Reaper:
         except OSError as error:
             log.warning("no reaper: children may outlive a killed program: %s", error)
             return
-        atexit.unregister(self.stop)
-        atexit.register(self.stop)
+        atexit.unregister(self._at_exit)
+        atexit.register(self._at_exit)
         for group in self._watched:
             self._tell(f"+{group} {_start_of(group)}")
 

@@ -6,7 +6,7 @@ Plain data, no SDK type in it. Strings that came from a server are as the server
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from agent_tui.agent.messages import ImageContent, TextContent
 
@@ -218,12 +218,15 @@ Sample = Callable[[SamplingQuestion], Awaitable[SamplingAnswer]]
 """Asks the user, then the model. Cancelled as Elicit is."""
 
 
-class Capped:
+class Capped(Protocol):
     """Text that fits the model; path: where the whole is, if it was too much."""
 
-    text: str
-    path: str | None
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def path(self) -> str | None: ...
 
 
-CapText = Callable[[str, str], Any]
-"""(text, name) → an object with `text` and `path`, as tools.cap_text gives. Runs in a thread."""
+CapText = Callable[[str, str], Capped]
+"""(text, name) → text that fits, the whole saved. Called in a thread; tools.cap_text does it."""
