@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from pydantic import SecretStr
 
+from agent_tui import logs
 from agent_tui.agent.agent import Agent
 from agent_tui.agent.events import AgentEndEvent, AgentEvent, MessageEndEvent, TurnEndEvent
 from agent_tui.agent.llm_messages import awaits_results_only
@@ -28,13 +29,12 @@ def make_toolset(settings: Settings, tools: Sequence[AgentTool]) -> Toolset:
     toolset = Toolset(default=default, chosen=settings.tools)
     toolset.offer(BUILTIN, tools)
     toolset.offer(SERVER, [memory_tool(memories_dir, MEMORY_TYPE)])
-    toolset.offer(
-        CONNECTOR,
-        [
-            connector_tool(name, server.url, _plain(server.authorization_token))
-            for name, server in settings.connector.items()
-        ],
-    )
+    servers = [
+        connector_tool(name, server.url, _plain(server.authorization_token))
+        for name, server in settings.connector.items()
+    ]
+    logs.add_secrets([token for s in servers if (token := s.server.get("authorization_token"))])
+    toolset.offer(CONNECTOR, servers)
     return toolset
 
 

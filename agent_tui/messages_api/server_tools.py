@@ -84,5 +84,10 @@ def connector_tool(name: str, url: str, token: str | None = None) -> ConnectorTo
 
 
 def connector_servers(tools: Sequence[AgentTool]) -> list[dict[str, Any]]:
-    """The mcp_servers of a request that offers these tools; each needs CONNECTOR_BETA."""
+    """The mcp_servers of a request that offers these tools."""
     return [tool.server for tool in tools if isinstance(tool, ConnectorTool)]
+
+
+def needed_betas(tools: Sequence[AgentTool]) -> list[str]:
+    """The betas without which a request may not offer these tools."""
+    return [CONNECTOR_BETA] if connector_servers(tools) else []

@@ -13,6 +13,7 @@ from agent_tui.messages_api.client import ApiEndpoint, check_credential, make_cl
 from agent_tui.messages_api.errors import StreamCutError, map_exception
 from agent_tui.messages_api.models import ModelInfo, model_info
 from agent_tui.messages_api.request import CacheSetting, build_request
+from agent_tui.messages_api.server_tools import needed_betas
 from agent_tui.messages_api.stream import raw_events
 from agent_tui.messages_api.wire_request import WireRequest, wire_request
 
@@ -39,12 +40,15 @@ def make_stream_function(
     models: what is known of a model, by id (None: only what the table says).
     eager_input_streaming: ask for tool arguments as they are generated (they may then be
     invalid JSON). cache: how long the service keeps the prompt (request.build_request).
-    betas: names for the anthropic-beta header. on_request: gets each request's body before it
-    is sent, in a worker thread; it must not change it.
+    betas: names for the anthropic-beta header, beside those that a request's tools need.
+    on_request: gets each request's body before it is sent, in a worker thread; it must not
+    change it.
     """
     clients = _Clients(endpoint)
 
-    def encode(client: Any, model: str, context: LLMContext, options: StreamOptions) -> WireRequest:
+    def encode(
+        client: Any, model: str, context: LLMContext, options: StreamOptions, named: list[str]
+    ) -> WireRequest:
         request = build_request(
             model,
             context,
@@ -55,16 +59,19 @@ def make_stream_function(
         )
         if on_request is not None:
             on_request(request)
-        return wire_request(endpoint, client, request, betas)
+        return wire_request(endpoint, client, request, named)
 
     async def stream(
         model: str, context: LLMContext, options: StreamOptions
     ) -> AsyncIterator[StreamEvent]:
         assembler = Assembler(secrets=endpoint.secrets)
         failure = None
+        named = [*betas, *needed_betas(context.tools)]
         try:
-            client, wire = await clients.prepare(lambda c: encode(c, model, context, options))
-            sent = raw_events(client, wire.body, betas, path=wire.path)
+            client, wire = await clients.prepare(
+                lambda c: encode(c, model, context, options, named)
+            )
+            sent = raw_events(client, wire.body, named, path=wire.path)
             async with contextlib.aclosing(sent) as events:
                 async for event in events:
                     for made in assembler.feed(event):
