@@ -86,6 +86,11 @@ def outputs_dir() -> Path:
     return private_folder(home() / "outputs")
 
 
+def model_lists_dir() -> Path:
+    """What endpoints said of their models; made 0700 when missing. Raises PathError."""
+    return private_folder(home() / "models")
+
+
 def memories_dir() -> Path:
     """What the memory tool keeps, for every folder one works in; made 0700 when missing.
     Raises PathError."""

@@ -9,6 +9,7 @@ from agent_tui import paths
 from agent_tui.conversation.conversation import Conversation
 from agent_tui.conversation.endpoint import Endpoint
 from agent_tui.conversation.limits import Limits
+from agent_tui.conversation.meters import RequestWatch
 from agent_tui.conversation.model_choice import ModelChoice
 from agent_tui.conversation.retry import RetryPolicy
 from agent_tui.conversation.session_settings import SessionSettings
@@ -49,6 +50,8 @@ async def build_conversation(
         output_dir=str(paths.outputs_dir()),
         shell_timeout_s=settings.shell_timeout_s,
     )
+    watch = RequestWatch(settings.cache)
+    models.learn()
     return Conversation(
         settings=settings,
         endpoint=endpoint,
@@ -58,6 +61,7 @@ async def build_conversation(
             eager_input_streaming=_eager(settings, endpoint),
             cache=settings.cache,
             betas=settings.betas,
+            on_request=watch,
         ),
         tools=tools,
         cwd=cwd,
@@ -69,6 +73,7 @@ async def build_conversation(
         limits=Limits(settings.max_turns, settings.max_cost, settings.max_seconds),
         retry_policy=retry_policy,
         of_session=of_session,
+        watch=watch,
     )
 
 

@@ -53,9 +53,10 @@ from agent_tui.conversation.events import (
     StatusChangedEvent,
 )
 from agent_tui.conversation.limits import Limits
-from agent_tui.conversation.meters import Meters
+from agent_tui.conversation.meters import Meters, RequestWatch
 from agent_tui.conversation.model_call import ModelCall
 from agent_tui.conversation.model_choice import ModelChoice
+from agent_tui.conversation.model_watch import ModelWatch
 from agent_tui.conversation.programs import program_number
 from agent_tui.conversation.results import CommandInfo, CommandResult, Submitted
 from agent_tui.conversation.retry import RetryPolicy
@@ -91,7 +92,8 @@ class Conversation:
     Made by conversation.build.build_conversation. interactive: somebody can answer
     permission requests. allow: tool names that need no answer. readable: folders besides
     cwd that may be read unasked (where long outputs are saved). of_session: the settings that
-    another session goes on with; None: those of now.
+    another session goes on with; None: those of now. watch: what stream_function shows its
+    requests to; None: they are not looked at.
     """
 
     def __init__(
@@ -110,6 +112,7 @@ class Conversation:
         limits: Limits | None = None,
         retry_policy: RetryPolicy | None = None,
         of_session: SessionSettings | None = None,
+        watch: RequestWatch | None = None,
     ) -> None:
         self.settings = settings
         self.endpoint = endpoint
@@ -118,7 +121,9 @@ class Conversation:
         self.limits = limits or Limits()
         self._hub = EventHub()
         self._emit = self._hub.emit
-        self.meters = Meters(models.info, self._emit)
+        self.meters = Meters(models.info, self._emit, watch)
+        self.limits.spent = lambda: self.usage.cost_at_least
+        self._model_watch = ModelWatch(models, self.meters, self.limits, self._emit)
         self.approvals = Approvals(
             cwd, self._emit, allow=allow, readable=readable, interactive=interactive,
             program_number=lambda tool_id: program_number(self.messages, tool_id),
@@ -153,6 +158,7 @@ class Conversation:
         self._model_call.link = self._link
         self._link.attach()
         self.meters.begin(self.messages)
+        self._model_watch.look()
         self.agent.subscribe(self._link.on_event)
         self.agent.subscribe(self._on_agent_event)
         self.agent.subscribe_phase(self._on_phase)
@@ -215,7 +221,7 @@ class Conversation:
 
     async def _should_stop(self, turn: PrepareNextTurnContext) -> bool:
         goes_on = bool(turn.tool_results or self.agent.queue.items())
-        return self.limits.after_turn(self.usage.cost_at_least, goes_on=goes_on)
+        return self.limits.after_turn(goes_on=goes_on)
 
     def _set_status(self, status: Status) -> None:
         if status != self._last_status:
@@ -409,6 +415,7 @@ class Conversation:
         self.agent.set_model(model)
         self.session.record_model(model)
         self._emit(SettingChangedEvent("model", model))
+        self._model_watch.look()
 
     def set_thinking(self, level: str) -> None:
         """From the next request on. Raises ValueError naming the levels."""
@@ -566,6 +573,7 @@ class Conversation:
         except TimeoutError:
             log.warning("the run did not settle within 3 s at the end")
         self._model_call.watch.close()
+        await self.models.close()
         await self._link.close()
         if self.endpoint.close is not None:
             await asyncio.to_thread(self.endpoint.close)

@@ -58,15 +58,21 @@ def server_tools(usage: Usage) -> dict[str, int]:
 
 
 def context_tokens(usage: Usage) -> int | None:
-    """What the model had before it at the end of the response, its answer included.
+    """What the model had before it at the end of the response, its answer included."""
+    prompt, answer = context_parts(usage)
+    return prompt + answer or None
+
+
+def context_parts(usage: Usage) -> tuple[int, int]:
+    """(tokens of the prompt, of the answer) of the response's last sampling.
 
     A response of several samplings (server tools) counts the same context again for each:
     only the last one of its own tells how long it has become.
     """
     own = [s for s in _iterations(usage) if s.get("type") in _OWN]
     last = _sampling(own[-1]) if own else _whole(usage)
-    parts = (last.input, last.output, last.cache_read, last.cache_write, last.cache_write_1h)
-    return sum(part or 0 for part in parts) or None
+    prompt = (last.input or 0) + last.cache_read + last.cache_write + last.cache_write_1h
+    return prompt, last.output or 0
 
 
 def cost(usage: Usage, model: str, prices_of: PricesOf) -> float | None:

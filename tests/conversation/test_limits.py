@@ -10,22 +10,47 @@ class Clock:
         return self.now
 
 
+class Purse:
+    """What a conversation has spent."""
+
+    dollars = 0.0
+
+    def __call__(self) -> float:
+        return self.dollars
+
+
 def test_turns_are_counted_per_run():
     limits = Limits(max_turns=2)
     limits.begin()
-    assert [limits.after_turn(0, goes_on=True), limits.after_turn(0, goes_on=True)] == [False, True]
+    assert [limits.after_turn(goes_on=True), limits.after_turn(goes_on=True)] == [False, True]
     assert limits.reached and "2 turns" in limits.reached
     limits.begin()
     assert limits.reached is None
-    assert limits.after_turn(0, goes_on=True) is False
+    assert limits.after_turn(goes_on=True) is False
 
 
-def test_cost_counts_when_it_is_known():
-    limits = Limits(max_cost=0.5)
+def test_cost_is_that_of_the_run():
+    purse = Purse()
+    limits = Limits(max_cost=0.5, spent=purse)
     limits.begin()
-    assert limits.after_turn(0.49, goes_on=True) is False
-    assert limits.after_turn(None, goes_on=True) is False
-    assert limits.after_turn(0.5, goes_on=True) is True
+    purse.dollars = 0.49
+    assert limits.after_turn(goes_on=True) is False
+    purse.dollars = 0.5
+    assert limits.after_turn(goes_on=True) is True
+    assert limits.reached and "$0.5" in limits.reached
+    limits.begin()
+    purse.dollars = 0.99
+    assert limits.after_turn(goes_on=True) is False
+    purse.dollars = 1.01
+    assert limits.after_turn(goes_on=True) is True
+
+
+def test_what_a_session_cost_before_it_was_resumed_is_not_of_this_run():
+    purse = Purse()
+    purse.dollars = 20.0
+    limits = Limits(max_cost=0.5, spent=purse)
+    limits.begin()
+    assert limits.after_turn(goes_on=True) is False
 
 
 def test_seconds_left_follow_the_clock():
@@ -40,14 +65,16 @@ def test_seconds_left_follow_the_clock():
 
 
 def test_no_limit_never_ends():
-    limits = Limits()
+    limits = Limits(spent=lambda: 1e9)
     limits.begin()
-    assert not any(limits.after_turn(1e9, goes_on=True) for _ in range(1000))
+    assert not any(limits.after_turn(goes_on=True) for _ in range(1000))
     assert limits.seconds_left() is None
 
 
 def test_a_run_that_ends_by_itself_was_not_stopped():
-    limits = Limits(max_turns=1, max_cost=0.1)
+    purse = Purse()
+    limits = Limits(max_turns=1, max_cost=0.1, spent=purse)
     limits.begin()
-    assert limits.after_turn(5.0, goes_on=False) is False
+    purse.dollars = 5.0
+    assert limits.after_turn(goes_on=False) is False
     assert limits.reached is None

@@ -488,7 +488,7 @@ async def test_events_are_those_of_the_design_and_never_repeat_the_partial(tmp_p
         await it.ok("prompt", text="Go.")
         await it.idle()
         kinds = [line["type"] for line in it.lines if line["type"] not in
-                 ("status", "response", "usage", "message_update")]  # fmt: skip
+                 ("status", "response", "usage", "cache", "context", "message_update")]  # fmt: skip
         assert kinds == [
             "agent_start", "turn_start", "message_start", "message_end", "message_start",
             "message_end", "tool_execution_start", "tool_execution_end", "message_start",
