@@ -58,7 +58,7 @@ def _of(exc: BaseException, provider: Provider, secrets: Sequence[str]) -> ApiEr
         return _google(kind.__name__, said)
     if home == "azure":
         return _azure(kind.__name__, said)
-    if kind.__module__.startswith("anthropic.") and provider != "anthropic":
+    if home == "anthropic" and provider != "anthropic":
         return _client(kind, said, provider)
     if kind.__name__ == "WorkloadIdentityError":
         return _token_exchange(exc, said)

@@ -17,6 +17,7 @@ from agent_tui.conversation.conversation import Conversation
 from agent_tui.conversation.endpoint import configured_endpoint
 from agent_tui.conversation.events import RetryEvent
 from agent_tui.conversation.retry import RetryPolicy
+from agent_tui.headless.exit_codes import exit_code
 from agent_tui.settings import load_settings
 from tests.messages_api.cloud_stand_in import (
     EVENTS,
@@ -426,3 +427,36 @@ async def test_a_provider_without_a_list_of_models_is_not_asked_for_it(
             info = conversation.models.info()
             assert info.context_window == 1_000_000 and info.prices is not None
         assert cloud.seen == [] and cloud.tokens == []
+
+
+# --- no credentials -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"provider": "bedrock", "aws_region": "r-1"}, ["No AWS credentials", "aws sso login"]),
+        ({"provider": "bedrock", "aws_region": "r-1", "aws_profile": "nobody"},
+         ["nobody", "aws_profile"]),
+        ({"provider": "bedrock"}, ["region", "aws_region"]),
+        ({"provider": "bedrock-mantle", "aws_region": "r-1"}, ["No AWS credentials"]),
+        ({"provider": "aws", "aws_region": "r-1", "aws_workspace": "w"}, ["No AWS credentials"]),
+        ({"provider": "vertex", "google_project": "p", "google_region": "r"},
+         ["No usable Google credentials", "gcloud auth application-default login"]),
+        ({"provider": "google-cloud"}, ["No usable Google credentials"]),
+    ],
+)  # fmt: skip
+async def test_credentials_that_are_missing_are_named_and_nothing_is_sent(
+    settings: dict[str, str], words: list[str], tmp_path: Path, ambient: Callable[..., None]
+) -> None:
+    ambient(AWS_CONFIG_FILE=str(tmp_path / "none"), PATH=str(tmp_path))
+    ambient(AWS_SHARED_CREDENTIALS_FILE=str(tmp_path / "none"))
+    with clouds() as cloud:
+        async with talking(tmp_path, **settings, base_url=cloud.url) as conversation:
+            last = await say(conversation)
+        assert cloud.seen == []
+    said = last.error_message or ""
+    assert all(word in said for word in words), said
+    assert "\n" not in said
+    assert last.error_type in ("credentials", "endpoint")
+    assert exit_code(last, None) == 2
