@@ -178,7 +178,9 @@ class MontySession:
                 raise SandboxError("a program is paused in this session; resume it first")
             worker = self._checked_out()
             self._files.take_written()
-            program = self._program = _Program(code, functions, self._limits, self._feeds)
+            program = self._program = _Program(
+                code, functions, self._limits, self._feeds, self._kill
+            )
             self._feeds += 1
             return self._drive(
                 lambda: worker.feed_start(
@@ -237,7 +239,7 @@ class MontySession:
             if saved["program"] is None:
                 worker.load_session(blob)
                 return None
-            program = self._program = _Program.from_json(saved["program"], self._limits)
+            program = self._program = _Program.from_json(saved["program"], self._limits, self._kill)
             for path in saved["written"]:
                 self._files.mark_written(path)
             snapshot = worker.load_snapshot(blob, print_callback=program.printed)
@@ -269,6 +271,10 @@ class MontySession:
                 return self._finish("closed", "The sandbox was closed.", lost=True)
             if isinstance(error, _Stubborn):
                 return self._finish("closed", "KeyboardInterrupt", lost=True)
+            if program.flooded:
+                limit = self._limits.output_chars * _FLOOD
+                words = f"The program printed more than {limit} characters."
+                return self._finish("output", words, lost=True)
             timed_out = isinstance(error, monty.MontyCrashedError) and error.timed_out
             log.warning("a sandbox's interpreter died: %s", error)
             words = "The time limit was exceeded." if timed_out else "The interpreter crashed."
@@ -320,10 +326,6 @@ class MontySession:
     def _failed(self, program: "_Program", error: monty.MontyError) -> Finished:
         inner = error.exception()
         words = str(inner)
-        if program.flooded:
-            limit = self._limits.output_chars * _FLOOD
-            words = f"The program printed more than {limit} characters."
-            return self._finish("output", words, lost=True)
         if isinstance(error, monty.MontyRuntimeError) and not error.traceback():
             # Limits are raised outside of the program's own frames, and cannot be caught in it.
             if isinstance(inner, TimeoutError) and "time limit exceeded" in words:
@@ -414,8 +416,10 @@ class _Program:
         functions: Mapping[str, HostFunction],
         limits: SandboxLimits,
         number: int,
+        end_worker: Callable[[], None],
     ) -> None:
         self.code = code
+        self._end_worker = end_worker
         self.number = number
         self.functions = dict(functions)
         self.calls: dict[int, HostCall] = {}
@@ -436,9 +440,10 @@ class _Program:
         if room > 0:
             self._output.append((stream, text[:room]))
             self._kept += min(room, len(text))
-        if self._printed > self._limits.output_chars * _FLOOD:
+        if self._printed > self._limits.output_chars * _FLOOD and not self.flooded:
             self.flooded = True
-            raise MemoryError("too much output")
+            # An exception from here would reach the worker only when it next asks the host.
+            self._end_worker()
 
     def text(self, stream: str) -> str:
         text = "".join(piece for name, piece in self._output if name == stream)
@@ -502,9 +507,11 @@ class _Program:
         }
 
     @classmethod
-    def from_json(cls, saved: dict[str, Any], limits: SandboxLimits) -> "_Program":
+    def from_json(
+        cls, saved: dict[str, Any], limits: SandboxLimits, end_worker: Callable[[], None]
+    ) -> "_Program":
         functions = {k: HostFunction(name, schema) for k, name, schema in saved["functions"]}
-        program = cls(saved["code"], functions, limits, saved["number"])
+        program = cls(saved["code"], functions, limits, saved["number"], end_worker)
         program.calls = {call[0]: HostCall(*call) for call in saved["calls"]}
         program._slept = saved["slept"]
         program._output = [(stream, text) for stream, text in saved["output"]]
