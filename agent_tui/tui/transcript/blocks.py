@@ -16,6 +16,7 @@ from rich.segment import Segment
 from agent_tui.text import AnsiStyle, SafeReader, SafeText, ansi_spans, clean, count
 from agent_tui.tui.transcript.heights import Heights
 from agent_tui.tui.transcript.lines import Line, Look, Prefix, Runs, lay_runs, row
+from agent_tui.tui.transcript.markdown import References
 from agent_tui.tui.transcript.parts import (
     Part,
     RowPart,
@@ -174,13 +175,15 @@ class _PromptHead(Part):
 
 
 class TextBlock(Block):
-    """The model's text, markdown; streaming, or stored and split when first looked at."""
+    """The model's text, markdown; streaming, or stored and split when first looked at.
+    cited: number of a source → its address."""
 
     kind = "text"
 
-    def __init__(self, text: str | None = None) -> None:
+    def __init__(self, text: str | None = None, cited: dict[str, str] | None = None) -> None:
         super().__init__()
-        self._splitter = MarkdownSplitter()
+        self._cited = cited if cited is not None else {}
+        self._splitter = self._new_splitter()
         self.parts = self._splitter.parts
         self._reader: SafeReader | None = None if text is not None else SafeReader()
         self._stored = text
@@ -188,6 +191,13 @@ class TextBlock(Block):
         self._pending: deque[str] = deque()
         self.received = 0
         """Characters given to take()."""
+
+    def _new_splitter(self) -> MarkdownSplitter:
+        return MarkdownSplitter(References(self._cited))
+
+    def cite(self, number: int, url: str) -> None:
+        """From now on `[number]` in it is the mark of a source, with its address."""
+        self._cited[str(number)] = url
 
     def take(self, text: str) -> None:
         """Add streamed text; drain() makes parts of it."""
@@ -245,7 +255,7 @@ class TextBlock(Block):
         if self._stored is not None:
             text, self._stored = SafeText(self._stored), None
             self._taken = [text]
-            self._splitter = MarkdownSplitter()
+            self._splitter = self._new_splitter()
             self.parts = self._splitter.parts
             self._splitter.feed(text)
             self._splitter.finish()
@@ -255,7 +265,7 @@ class TextBlock(Block):
         if self._stored is None and not self.streaming:
             self._stored = self.source()
             self._taken = []
-            self._splitter = MarkdownSplitter()
+            self._splitter = self._new_splitter()
             self.parts = self._splitter.parts
 
     def estimate(self, width: int) -> int:

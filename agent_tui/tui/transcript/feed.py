@@ -32,8 +32,12 @@ from agent_tui.tui.transcript.layout import Layout
 from agent_tui.tui.transcript.notices import NoticeBlock
 from agent_tui.tui.transcript.page import Page
 from agent_tui.tui.transcript.said import Said
+from agent_tui.tui.transcript.texts import Texts
 from agent_tui.tui.transcript.thinking import ThinkingBlock
 from agent_tui.tui.transcript.tool_blocks import ToolBlock
+
+_BEGINS = frozenset({"thinking_start", "thinking_delta", "toolcall_start", "opaque"})
+"""Events behind which no text flows on."""
 
 
 class Feed:
@@ -44,6 +48,7 @@ class Feed:
         self._api = ApiFeed(self._page)
         self._calls = Calls(self._page, self._api)
         self._said = Said(self._page)
+        self._texts = Texts(self._page)
 
     # --- in ----------------------------------------------------------------------------
 
@@ -52,6 +57,7 @@ class Feed:
         self._calls.clear()
         self._api.clear()
         self._said.clear()
+        self._texts.new_answer()
 
     @property
     def live(self) -> list[Block]:
@@ -111,6 +117,7 @@ class Feed:
         running = self._calls.open_ids()
         for message in messages:
             if isinstance(message, AssistantMessage):
+                self._new_answer(message.id)
                 self._stored_answer(message)
             elif isinstance(message, ToolResultMessage):
                 self._calls.result(message)
@@ -128,24 +135,28 @@ class Feed:
     def _message_start(self, event: MessageStartEvent) -> None:
         message = event.message
         if isinstance(message, AssistantMessage):
-            self._page.new_answer(message.id)
+            self._new_answer(message.id)
         elif isinstance(message, ToolResultMessage):
             self._calls.result(message)
         else:
             self._said.message(message)
 
+    def _new_answer(self, message_id: str) -> None:
+        self._page.new_answer(message_id)
+        self._texts.new_answer()
+
     def _update(self, update: MessageUpdateEvent) -> None:
         page = self._page
         if update.message_id != page.message_id:
-            page.new_answer(update.message_id)
+            self._new_answer(update.message_id)
         event: StreamEvent = update.event
+        if event.type in _BEGINS:
+            self._texts.settle()
         match event.type:
             case "text_delta":
-                block = page.streaming.get(event.index)
-                if not isinstance(block, TextBlock) or not block.streaming:
-                    block = page.begin(event.index, TextBlock())
-                block.take(event.delta)
-                page.drain(block)
+                self._texts.delta(event.index, event.delta)
+            case "text_end":
+                self._texts.end(event.index, event.block)
             case "thinking_delta":
                 block = page.streaming.get(event.index)
                 if not isinstance(block, ThinkingBlock) or block.done:
@@ -163,8 +174,6 @@ class Feed:
                 page.begin(event.index, ThinkingBlock(page.clock()))
             case "thinking_end":
                 self._end_thinking(event.index, event.block)
-            case "text_end":
-                self._end_text(event.index, event.block)
             case "toolcall_start" | "toolcall_end":
                 self._calls.call(event.index, event.block, done=event.type == "toolcall_end")
             case "opaque":
@@ -173,17 +182,6 @@ class Feed:
                 self._api.container(event.container.id, page.message_id)
             case _:
                 pass
-
-    def _end_text(self, index: int, content: TextContent) -> None:
-        page = self._page
-        block = page.streaming.get(index)
-        if not isinstance(block, TextBlock):
-            if not content.text:
-                return
-            block = page.begin(index, TextBlock())
-        if block.streaming and len(content.text) > block.received:
-            block.take(content.text[block.received :])
-        page.touch(block, block.close())
 
     def _end_thinking(self, index: int, content: ThinkingContent) -> None:
         page = self._page
@@ -201,9 +199,10 @@ class Feed:
             return
         page = self._page
         if message.id != page.message_id or (message.content and not page.streaming):
-            page.new_answer(message.id)
+            self._new_answer(message.id)
             self._stored_answer(message)
             return
+        self._texts.settle()
         for index, block in page.streaming.items():
             content = message.content[index] if index < len(message.content) else None
             if isinstance(block, TextBlock) and block.streaming:
@@ -233,8 +232,11 @@ class Feed:
         for content in message.content:
             match content:
                 case TextContent():
-                    if content.text.strip():
-                        self.add(TextBlock(content.text), message.id)
+                    self._texts.stored(content)
+                    continue
+                case _:
+                    self._texts.settle()
+            match content:
                 case ThinkingContent():
                     block = ThinkingBlock()
                     block.redacted = content.redacted is not None
@@ -245,6 +247,7 @@ class Feed:
                     self._calls.stored(content)
                 case OpaqueContent():
                     self._api.stored(content, message.id)
+        self._texts.settle()
         if message.container is not None:
             self._api.container(message.container.id, message.id)
         self._mark_end(message)

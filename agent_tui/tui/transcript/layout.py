@@ -316,5 +316,6 @@ _TOGETHER = {
     ("thinking", "text"),
     ("thinking", "tool"),
     ("thinking", "thinking"),
+    ("sources", "sources"),
     ("notice", "notice"),
 }

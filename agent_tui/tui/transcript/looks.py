@@ -12,7 +12,7 @@ _PREFIX = "transcript--"
 _NAMES = (
     "user", "prompt", "accent", "muted", "rule", "done", "waiting", "failed", "thinking",
     "thinking-head", "tool-name", "tool-summary", "output", "heading-1", "heading-2",
-    "heading", "heading-mark", "bullet", "link", "url", "quote", "quote-bar", "table-head",
+    "heading", "heading-mark", "bullet", "link", "url", "cite", "quote", "quote-bar", "table-head",
     "table-rule", "table-raw", "code-inline", "code-block", "code", "code-keyword",
     "code-string", "code-number", "code-comment", "code-name", "code-builtin", "diff-add",
     "diff-del", "diff-hunk", "cursor",
@@ -56,6 +56,7 @@ Transcript {
     & > .transcript--bullet { color: $accent; }
     & > .transcript--link { text-style: underline; }
     & > .transcript--url { color: $muted; }
+    & > .transcript--cite { color: $accent; }
     & > .transcript--quote { color: $muted; }
     & > .transcript--quote-bar { color: $rule; }
     & > .transcript--table-head { text-style: bold; }

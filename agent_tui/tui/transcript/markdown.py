@@ -5,6 +5,7 @@ lines, so a part looks the same alone as in its document. Raw HTML is text.
 """
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -26,6 +27,7 @@ DEFINITION = re.compile(
 """A link definition on one line (CommonMark 4.7); it shows nothing."""
 
 _MAY_DEFINE = re.compile(r"^ {0,3}\[[^\]]+\]:", re.MULTILINE)
+_MARK = re.compile(r"\[(\d{1,6})\]")
 _TASK = re.compile(r"\[([ xX])\] ")
 _LEAST_ROOM = 8
 _DEEPEST = 60
@@ -39,11 +41,13 @@ def _parser() -> MarkdownIt:
 
 
 class References:
-    """The link definitions of one text. version counts additions."""
+    """The link definitions of one text, and its cited sources (number → address). version
+    counts definitions."""
 
-    __slots__ = ("known", "version")
+    __slots__ = ("cited", "known", "version")
 
-    def __init__(self) -> None:
+    def __init__(self, cited: dict[str, str] | None = None) -> None:
+        self.cited = cited if cited is not None else {}
         self.known: dict[str, Any] = {}
         self.version = 0
 
@@ -110,6 +114,11 @@ class MarkdownPart(Part):
             and self._learned != self._references.version
             and "]" in self.text
         )
+
+    @property
+    def cited(self) -> Mapping[str, str]:
+        """Of its text: the cited sources, number → address."""
+        return self._references.cited if self._references is not None else {}
 
     @property
     def codes(self) -> list[Code]:
@@ -399,7 +408,7 @@ class _Writer:
                 case "text" | "text_special":
                     if child.content:
                         text = clean(child.content) if entities else child.content
-                        lines[-1].append((text, style))
+                        lines[-1] += self._with_marks(text, style)
                 case "softbreak":
                     lines[-1].append((" ", style))
                 case "hardbreak":
@@ -431,6 +440,21 @@ class _Writer:
                     if child.content:
                         lines[-1].append((clean(child.content), style))
         return [line or [("", "")] for line in lines]
+
+    def _with_marks(self, text: str, style: str) -> Runs:
+        """The text, the marks of cited sources in it in their own style."""
+        cited = self._part.cited
+        if not cited or "[" not in text:
+            return [(text, style)]
+        runs: Runs = []
+        at = 0
+        for mark in _MARK.finditer(text):
+            if mark[1] in cited:
+                runs.append((text[at : mark.start()], style))
+                runs.append((mark[0], linked(f"{style} cite".strip(), cited[mark[1]])))
+                at = mark.end()
+        runs.append((text[at:], style))
+        return [run for run in runs if run[0]]
 
 
 _INLINE_STYLES = {

@@ -169,7 +169,7 @@ class Transcript(ScrollView):
     def toggle_tools(self) -> bool:
         """Open all tool blocks, or fold them again; gives whether they are open now."""
         self._modes.tools_open = not self._modes.tools_open
-        self._recompose("tool")
+        self._recompose("tool", "sources")
         return self._modes.tools_open
 
     def toggle_thinking(self) -> ThinkingMode:
@@ -432,11 +432,11 @@ class Transcript(ScrollView):
 
     # --- folding -----------------------------------------------------------------------
 
-    def _recompose(self, kind: str) -> None:
-        """All blocks of a kind stand as the mode says; single choices are forgotten."""
+    def _recompose(self, *kinds: str) -> None:
+        """All blocks of these kinds stand as the mode says; single choices are forgotten."""
         self._drain()
         for block in self._layout.blocks:
-            if block.kind == kind and not block.struck:
+            if block.kind in kinds and not block.struck:
                 block.expanded = None
                 block.make(self._modes)
                 self._layout.changed(block)
