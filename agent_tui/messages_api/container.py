@@ -360,8 +360,7 @@ class ContainerState:
             self.files += [
                 cast(dict[str, Any], file)
                 for file in cast(list[Any], listed)
-                if isinstance(file, dict)
-                and cast(dict[str, Any], file).get("file_id") not in known
+                if isinstance(file, dict) and cast(dict[str, Any], file).get("file_id") not in known
             ]
         if fields.get("error_code") == "container_expired":
             self.gone(now)

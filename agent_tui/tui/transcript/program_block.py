@@ -123,8 +123,9 @@ class ProgramBlock(ApiBlock):
         """A call is in another state."""
         if not self.calls.move(call, state, seconds):
             return
-        if span := self.calls.span(call, 0.0):
-            self.calls.rescale(span[1])
+        if (span := self.calls.span(call, 0.0)) and self.calls.rescale(span[1]):
+            for block in self.ticked():
+                self._touch(block)
         self._place_calls()
         if call.line is not None:
             self._code_parts.touch_line(call.line)
@@ -150,6 +151,11 @@ class ProgramBlock(ApiBlock):
             if block.in_tree:
                 return False
         return True
+
+    @property
+    def tree_is_empty(self) -> bool:
+        """No call has a line of its own."""
+        return not any(block.in_tree for block in self._blocks.values())
 
     def file_name(self, file_id: str) -> str:
         """What is known of a file: its name and size, else its id."""

@@ -3,7 +3,7 @@
 It grows while the model writes it: a delta costs what it brings, never what came before.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 
 from rich.cells import cell_len
@@ -43,17 +43,18 @@ class ProgramCode(Code):
             self._take(self._reader.flush())
             self._line(self._rest)
             self._rest = self.partial = ""
-        while len(self.lines) > 1 and not self.lines[-1].strip():
-            self.lines.pop()
-            if self.starts[-1] >= len(self.lines):
-                self.starts.pop()
         self.closed = True
-        safe = SafeText(source).rstrip()
-        if self.text.rstrip() == safe:
+        final = SafeText(source).split("\n")
+        while final and not final[-1].strip():
+            final.pop()
+        while self.lines and not self.lines[-1].strip():
+            self.lines.pop()
+        del self.starts[bisect_left(self.starts, len(self.lines)) :]
+        if self.text == "".join(f"{line}\n" for line in final):
             return True
         self.lines, self.starts, self.soft = [], [], set()
         self.colours, self.requested, self._live = None, False, None
-        for line in safe.split("\n"):
+        for line in final:
             self._line(line)
         return False
 

@@ -9,6 +9,7 @@ meaning), no line is named.
 
 import ast
 import json
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +20,9 @@ CODE_LIMIT = 100_000
 
 QUICK = 6000
 """Characters that are read within a few milliseconds; more is for a thread."""
+
+
+_NOT_IN_NAMES = re.compile(r"\W", re.ASCII)
 
 
 @dataclass(slots=True)
@@ -54,6 +58,8 @@ class ProgramLines:
 
     def line(self, name: str, arguments: Mapping[str, Any]) -> int | None:
         """The line, from 1, that made this call of the tool `name`; None: it is not certain."""
+        if name not in self._calls:
+            name = _NOT_IN_NAMES.sub("_", name)  # what a name in Python cannot hold
         if name in self._unclear or name not in self._calls:
             return None
         # The name stands where a call begins, also one that goes over several lines.

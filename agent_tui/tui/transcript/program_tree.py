@@ -2,7 +2,10 @@
 that went well in one line where there are many, and at the end what the program wrote."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from rich.segment import Segment
 
 from agent_tui.agent.messages import ToolResultMessage
 from agent_tui.text import clean, count, duration, file_size
@@ -23,6 +26,7 @@ _BAR_FROM, _SHORT_BAR_FROM = 64, 44
 """Widths from which there is room for a bar, and for one of half the length."""
 
 _TIME_CELLS = 7
+_STEM_CELLS = 5
 _OUTPUT = Prefix([("   ", "")], [("   ", "")])
 
 _STATES: Mapping[State, CallState] = {
@@ -119,7 +123,15 @@ class ProgramCallBlock(ToolBlock):
             self.parts = []
             return
         body = self._body() if self.is_open(modes) else []
-        self.parts = [RowPart(lambda look: [self._head(look, fold=False)]), *body]
+        self.parts = [
+            RowPart(lambda look: [self._head(look, fold=False)]),
+            *(_Below(part, self._stem) for part in body),
+        ]
+
+    def _stem(self, look: Look) -> str:
+        """What goes on of the tree beside the lines below a call."""
+        last = self._program.is_last(self.call_id)
+        return "   " + ("  " if last else f"{look.glyphs.column} ")
 
     def _head(self, look: Look, *, fold: bool) -> Line:
         program, call = self._program, self._call
@@ -157,6 +169,31 @@ class ProgramCallBlock(ToolBlock):
         return _bar(span, calls.scale, look) + f" {time:>{_TIME_CELLS}}", style
 
 
+class _Below(Part):
+    """A part that stands below a call: moved to the right, the stem of the tree beside it."""
+
+    __slots__ = ("_part", "_stem")
+
+    def __init__(self, part: Part, stem: Callable[[Look], str]) -> None:
+        super().__init__(part.gap)
+        self._part = part
+        self._stem = stem
+
+    def estimate(self, width: int) -> int:
+        return self._part.estimate(max(1, width - _STEM_CELLS))
+
+    def lay_out(self, look: Look) -> list[Line]:
+        stem = Segment(self._stem(look), look.palette["rule"])
+        lines = self._part.lay_out(replace(look, width=max(8, look.width - _STEM_CELLS)))
+        for line in lines:
+            line.segments.insert(0, stem)
+            line.lead += len(stem.text)
+        return lines
+
+    def source(self) -> str:
+        return self._part.source()
+
+
 class ProgramGroup(Block):
     """The calls that went well, in one line where a program makes many; opened, each has its
     own again."""
@@ -184,8 +221,9 @@ class ProgramGroup(Block):
         glyphs, calls = look.glyphs, self._program.calls
         names = [f"{count(n)} {clean(name)}" for name, n in calls.done.most_common() if n]
         fold = glyphs.open if opened else glyphs.folded
+        branch = glyphs.branch_end if self._program.tree_is_empty else glyphs.branch
         runs: Runs = [
-            (f"   {glyphs.branch} ", "rule"), (f"{fold} ", "muted"), (f"{glyphs.done} ", "done"),
+            (f"   {branch} ", "rule"), (f"{fold} ", "muted"), (f"{glyphs.done} ", "done"),
             (", ".join(names), "tool-name"),
         ]  # fmt: skip
         seconds = calls.all.seconds

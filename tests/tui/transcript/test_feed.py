@@ -428,25 +428,6 @@ def test_a_diff_is_shown_in_its_colours(page: Page) -> None:
 # --- programs and other blocks --------------------------------------------------------
 
 
-def test_a_program_streams_its_code_and_folds_with_its_output(page: Page) -> None:
-    begin = {"type": "server_tool_use", "id": "srv1", "name": "code_execution", "input": {}}
-    rows = page.stream(
-        OpaqueEvent(0, "start", OpaqueContent(raw=begin, complete=False)),
-        OpaqueEvent(0, "delta", partial=[("code", "x = 1\nprint(")]),
-    )
-    assert rows == ["▾ ● ▣ program  1 line", "    x = 1", "    print("]
-    whole = {**begin, "input": {"code": "x = 1\nprint(x)"}}
-    rows = page.stream(OpaqueEvent(0, "end", OpaqueContent(raw=whole)))
-    assert rows == ["▾ ● ▣ program  2 lines", "    x = 1", "    print(x)"]
-    output = {
-        "type": "code_execution_tool_result",
-        "tool_use_id": "srv1",
-        "content": {"type": "code_execution_result", "stdout": "1\n", "return_code": 0},
-    }
-    rows = page.stream(OpaqueEvent(1, "end", OpaqueContent(raw=output)))
-    assert rows == ["✓ ▣ program  2 lines   1"]
-
-
 def test_an_unknown_block_is_one_line_by_its_name() -> None:
     rows = Page().load(AssistantMessage(content=[OpaqueContent(raw={"type": "hologram", "x": 1})]))
     assert rows == ["· hologram   a block of a kind that is not known here"]

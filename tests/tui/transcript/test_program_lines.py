@@ -34,6 +34,12 @@ def test_two_places_are_told_apart_by_what_is_written_there() -> None:
     assert lines.line("geocode", {"place": "Rome"}) == 5
 
 
+def test_a_tool_whose_name_is_no_name_in_python() -> None:
+    assert ProgramLines("x = 1\nawait my_server__look_up(a=1)\n").line(
+        "my-server__look-up", {"a": 1}
+    ) == 2  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("code", "arguments", "line"),
     [
