@@ -1,8 +1,8 @@
 """The sandbox on pydantic-monty 1.4.0: an interpreter of its own in a worker process.
 
-A program has no sockets, no processes, no files but those of its session (agent_tui.programs
-.files). It is Python without classes of the outside: asyncio.gather, json, re, dataclasses and
-the like are there; statistics, csv or pandas are not. Imports pydantic_monty: load it only where
+A program has no sockets, no processes, and no files but those of its session (files.py). It is
+written in a subset of Python: classes, asyncio.gather, json, re, dataclasses are there; most of
+the standard library and every package are not. Imports pydantic_monty: load it only where
 programs run, not before the first paint.
 """
 
@@ -16,17 +16,15 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
-from typing import Any, Literal
+from typing import Any
 
 import pydantic_monty as monty
 
-from agent_tui.programs.arguments import ArgumentsError, bind_arguments
 from agent_tui.programs.files import FOLDER, SandboxFiles
 from agent_tui.programs.protocol import (
     CallResult,
     Failure,
     Finished,
-    HostCall,
     HostFunction,
     Paused,
     SandboxError,
@@ -34,20 +32,13 @@ from agent_tui.programs.protocol import (
     Step,
     WrittenFile,
 )
+from agent_tui.programs.running_program import FLOOD, Answer, RunningProgram, StubbornError, raised
 from agent_tui.programs.threads import in_thread
 
 log = logging.getLogger(__name__)
 
 _MOST_WORKERS = 64
 _MOST_SUSPENSIONS = 1_000_000
-_FLOOD = 20
-"""A program that prints so many times what is kept of it is ended."""
-
-_MOST_INTERRUPTS = 20
-"""An interrupted program that goes on calling is ended after so many calls."""
-
-Answer = dict[str, Any]
-"""What monty takes as the result of a call: a return_value, an exception, or a future."""
 
 
 class MontySandbox:
@@ -108,10 +99,6 @@ class _Closed(Exception):
     """The session was closed while a program ran in it."""
 
 
-class _Stubborn(Exception):
-    """An interrupted program goes on making calls."""
-
-
 class MontySession:
     """A SandboxSession: one worker process, checked out of the pool until close()."""
 
@@ -129,7 +116,7 @@ class MontySession:
         self._busy = threading.Lock()
         self._closing = threading.Event()
         self._files = SandboxFiles(limit_bytes=limits.file_bytes, limit_files=limits.files)
-        self._program: _Program | None = None
+        self._program: RunningProgram | None = None
         self._feeds = 0
         """Programs that the worker has been given: it names their code by this number."""
 
@@ -178,7 +165,7 @@ class MontySession:
                 raise SandboxError("a program is paused in this session; resume it first")
             worker = self._checked_out()
             self._files.take_written()
-            program = self._program = _Program(
+            program = self._program = RunningProgram(
                 code, functions, self._limits, self._feeds, self._kill
             )
             self._feeds += 1
@@ -239,7 +226,9 @@ class MontySession:
             if saved["program"] is None:
                 worker.load_session(blob)
                 return None
-            program = self._program = _Program.from_json(saved["program"], self._limits, self._kill)
+            program = self._program = RunningProgram.from_json(
+                saved["program"], self._limits, self._kill
+            )
             for path in saved["written"]:
                 self._files.mark_written(path)
             snapshot = worker.load_snapshot(blob, print_callback=program.printed)
@@ -266,13 +255,13 @@ class MontySession:
                     program.pause = step
                     return Paused(tuple(program.calls[i] for i in sorted(step.pending_call_ids)))
                 step = self._answer_one(program, step)
-        except (_Closed, _Stubborn, monty.MontyCrashedError) as error:
+        except (_Closed, StubbornError, monty.MontyCrashedError) as error:
             if self._closing.is_set():
                 return self._finish("closed", "The sandbox was closed.", lost=True)
-            if isinstance(error, _Stubborn):
+            if isinstance(error, StubbornError):
                 return self._finish("closed", "KeyboardInterrupt", lost=True)
             if program.flooded:
-                limit = self._limits.output_chars * _FLOOD
+                limit = self._limits.output_chars * FLOOD
                 words = f"The program printed more than {limit} characters."
                 return self._finish("output", words, lost=True)
             timed_out = isinstance(error, monty.MontyCrashedError) and error.timed_out
@@ -283,21 +272,21 @@ class MontySession:
             return self._failed(program, error)
         return self._finish(None, "")
 
-    def _answer_one(self, program: "_Program", step: Any) -> Any:
+    def _answer_one(self, program: RunningProgram, step: Any) -> Any:
         if isinstance(step, monty.NameLookupSnapshot):
             return step.resume()
         if step.is_os_function:
             return self._answer_system(program, step)
         return step.resume(program.take_call(step))
 
-    def _answer_system(self, program: "_Program", step: Any) -> Any:
+    def _answer_system(self, program: RunningProgram, step: Any) -> Any:
         name = str(step.function_name)
         if name in ("system.sleep", "system.async_sleep", "time.sleep", "asyncio.sleep"):
             seconds = program.allowed_sleep(step.args)
             if seconds is None:
                 limit = self._limits.sleep_seconds
                 words = f"a program may sleep {limit:g} seconds in all"
-                return step.resume(_raised("TimeoutError", words))
+                return step.resume(raised("TimeoutError", words))
             if "async" in name:
                 program.sleeps[step.call_id] = time.monotonic() + seconds
                 return step.resume({"future": ...})
@@ -313,7 +302,7 @@ class MontySession:
             return step.resume_not_handled()
         return step.resume({"return_value": value})
 
-    def _wake(self, program: "_Program", step: monty.FutureSnapshot) -> Any:
+    def _wake(self, program: RunningProgram, step: monty.FutureSnapshot) -> Any:
         call_id, due = program.sleeping(step.pending_call_ids)[0]
         self._sleep(due - time.monotonic())
         del program.sleeps[call_id]
@@ -323,7 +312,7 @@ class MontySession:
         if self._closing.wait(max(0.0, seconds)):
             raise _Closed
 
-    def _failed(self, program: "_Program", error: monty.MontyError) -> Finished:
+    def _failed(self, program: RunningProgram, error: monty.MontyError) -> Finished:
         inner = error.exception()
         words = str(inner)
         if isinstance(error, monty.MontyRuntimeError) and not error.traceback():
@@ -407,119 +396,6 @@ class MontySession:
                 log.debug("a sandbox's worker was gone already: %s", error)
 
 
-class _Program:
-    """What the host knows of a running program: its output, its calls, its sleeps."""
-
-    def __init__(
-        self,
-        code: str,
-        functions: Mapping[str, HostFunction],
-        limits: SandboxLimits,
-        number: int,
-        end_worker: Callable[[], None],
-    ) -> None:
-        self.code = code
-        self._end_worker = end_worker
-        self.number = number
-        self.functions = dict(functions)
-        self.calls: dict[int, HostCall] = {}
-        self.sleeps: dict[int, float] = {}
-        self.pause: monty.FutureSnapshot | None = None
-        self.flooded = False
-        self._limits = limits
-        self._slept = 0.0
-        self._interrupted_calls: int | None = None
-        self._output: list[tuple[str, str]] = []
-        self._kept = 0
-        self._printed = 0
-
-    def printed(self, stream: Literal["stdout", "stderr"], text: str) -> None:
-        """Keeps output up to the limit. A program that goes on far beyond it is ended."""
-        self._printed += len(text)
-        room = self._limits.output_chars - self._kept
-        if room > 0:
-            self._output.append((stream, text[:room]))
-            self._kept += min(room, len(text))
-        if self._printed > self._limits.output_chars * _FLOOD and not self.flooded:
-            self.flooded = True
-            # An exception from here would reach the worker only when it next asks the host.
-            self._end_worker()
-
-    def text(self, stream: str) -> str:
-        text = "".join(piece for name, piece in self._output if name == stream)
-        lost = self._printed - self._kept
-        if stream == "stdout" and lost:
-            text += f"\n[output cut: {lost} more characters]\n"
-        return text
-
-    def interrupt(self) -> Answer:
-        """From now on a call is answered by an interrupt; the first such answer."""
-        self._interrupted_calls = 0
-        return _raised("KeyboardInterrupt", "the program was interrupted")
-
-    def take_call(self, step: Any) -> Answer:
-        """Notes a host call; the answer to the interpreter is a future, or the fault in it."""
-        name = str(step.function_name)
-        if self._interrupted_calls is not None:
-            self._interrupted_calls += 1
-            if self._interrupted_calls > _MOST_INTERRUPTS:
-                raise _Stubborn
-            return _raised("KeyboardInterrupt", "the program was interrupted")
-        function = self.functions.get(name)
-        if function is None:
-            return _raised("NameError", f"name '{name}' is not defined")
-        if len(self.calls) >= self._limits.calls:
-            words = f"a program may make {self._limits.calls} calls"
-            return _raised("RuntimeError", words)
-        try:
-            arguments = bind_arguments(name, function.parameters, step.args, step.kwargs)
-        except ArgumentsError as error:
-            return _raised("TypeError", str(error))
-        line = self._line(step.position)
-        self.calls[step.call_id] = HostCall(step.call_id, function.name, arguments, line)
-        return {"future": ...}
-
-    def _line(self, position: Any) -> int | None:
-        """The line of this program's code; None for a function of an earlier program."""
-        if position.filename != f"<python-input-{self.number}>":
-            return None
-        return self.code.encode().count(b"\n", 0, position.start) + 1
-
-    def sleeping(self, pending: list[int]) -> list[tuple[int, float]]:
-        """(call id, when due) of the pending calls that are sleeps, the next one first."""
-        due = [(i, self.sleeps[i]) for i in pending if i in self.sleeps]
-        return sorted(due, key=lambda item: item[1])
-
-    def allowed_sleep(self, args: tuple[Any, ...]) -> float | None:
-        seconds = float(args[0]) if args and isinstance(args[0], int | float) else 0.0
-        self._slept += max(0.0, seconds)
-        return seconds if self._slept <= self._limits.sleep_seconds else None
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "code": self.code,
-            "number": self.number,
-            "functions": [[k, f.name, dict(f.parameters)] for k, f in self.functions.items()],
-            "calls": [[c.id, c.name, c.arguments, c.line] for c in self.calls.values()],
-            "slept": self._slept,
-            "output": self._output,
-            "printed": self._printed,
-        }
-
-    @classmethod
-    def from_json(
-        cls, saved: dict[str, Any], limits: SandboxLimits, end_worker: Callable[[], None]
-    ) -> "_Program":
-        functions = {k: HostFunction(name, schema) for k, name, schema in saved["functions"]}
-        program = cls(saved["code"], functions, limits, saved["number"], end_worker)
-        program.calls = {call[0]: HostCall(*call) for call in saved["calls"]}
-        program._slept = saved["slept"]
-        program._output = [(stream, text) for stream, text in saved["output"]]
-        program._kept = sum(len(text) for _, text in program._output)
-        program._printed = saved["printed"]
-        return program
-
-
 def _stand_in(name: str) -> Callable[[], None]:
     """A function that crosses into the sandbox by its name alone."""
 
@@ -529,13 +405,9 @@ def _stand_in(name: str) -> Callable[[], None]:
     return call
 
 
-def _raised(kind: str, message: str) -> Answer:
-    return {"exc_type": kind, "message": message}
-
-
 def _answer(result: CallResult) -> Answer:
     if result.error is not None:
-        return _raised(result.error, result.text)
+        return raised(result.error, result.text)
     return {"return_value": result.text}
 
 
