@@ -18,6 +18,7 @@ from agent_tui.conversation.events import (
     PermissionResolvedEvent,
 )
 from agent_tui.tools.permissions import approval_rule, needs_approval
+from agent_tui.tools.preview import preview
 
 Emit = Callable[
     [PermissionRequestEvent | PermissionDelayedEvent | PermissionResolvedEvent | NoticeEvent], None
@@ -103,9 +104,10 @@ class Approvals:
     async def _ask(
         self, ctx: BeforeToolCallContext, name: str, rule: str
     ) -> BeforeToolCallResult | None:
+        seen = await asyncio.to_thread(preview, name, ctx.arguments, self._cwd)
         event = PermissionRequestEvent(
             new_id(), ctx.tool_call.id, name, ctx.arguments, ctx.tool_call.caller, rule,
-            self._program(ctx.tool_call),
+            self._program(ctx.tool_call), seen.diff, seen.note,
         )  # fmt: skip
         waiting = _Open(event, asyncio.get_running_loop().create_future(), (name, rule))
         self._open[event.request_id] = waiting

@@ -105,7 +105,8 @@ class PermissionRequestEvent:
     """A call waits for the user: Conversation.answer(request_id, decision, reason).
 
     rule: what "always" would allow, in words ("shell" or 'shell: git push'). program: which
-    program of the conversation made the call, counted from 1; None for the model itself.
+    program of the conversation made the call, counted from 1; None for the model itself. diff:
+    what a write or an edit would change; note: what else the user should know of it.
     """
 
     type: ClassVar[Literal["permission_request"]] = "permission_request"
@@ -116,6 +117,8 @@ class PermissionRequestEvent:
     caller: dict[str, Any] | None = None
     rule: str = ""
     program: int | None = None
+    diff: str = ""
+    note: str = ""
 
 
 @dataclass(slots=True)

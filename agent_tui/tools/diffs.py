@@ -12,6 +12,9 @@ _MAX_COMPARED_LINES = 1500
 _MAX_DIFF_CHARS = 40_000
 _NO_NEWLINE = "\\ No newline at end of file"
 
+LEFT_OUT = "more lines of this diff"
+"""How the last line ends of a diff that is not whole."""
+
 
 def split_lines(text: str) -> list[str]:
     r"""The lines of `text`, each with its "\n"; only the last may lack it. CR LF counts as LF."""
@@ -99,5 +102,5 @@ def _bounded(lines: list[str]) -> str:
         size += len(line) + 1
         if size > _MAX_DIFF_CHARS:
             rest = len(lines) - number
-            return "\n".join([*lines[:number], f"… {rest:,} more lines of this diff"]) + "\n"
+            return "\n".join([*lines[:number], f"… {rest:,} {LEFT_OUT}"]) + "\n"
     return "".join(f"{line}\n" for line in lines)

@@ -15,7 +15,7 @@ from agent_tui.agent.tools import ToolContext, ToolResult
 from agent_tui.image_head import image_type
 from agent_tui.text import cut, wire_text
 from agent_tui.tools.diffs import changed_lines, split_lines, unified_diff
-from agent_tui.tools.edits import Edit, apply_edits
+from agent_tui.tools.edits import Edit, Edited, apply_edits
 from agent_tui.tools.file_text import (
     FileText,
     bom_of,
@@ -301,6 +301,22 @@ def _write(workspace: Workspace, path: Path, content: str, stop: threading.Event
     )
 
 
+def diff_of_write(workspace: Workspace, path: Path, content: str) -> str:
+    """What _write would change now; a sentence in brackets where there is no diff."""
+    real = Path(os.path.realpath(path))
+    if real.is_dir():
+        raise ToolError(f"{workspace.show(path)} is a folder. Give the path of a file.")
+    before = _before(real)
+    data = wire_text(content).encode()
+    return "" if before == data else _whole_diff(before, data, workspace.show(path))
+
+
+def diff_of_edit(workspace: Workspace, path: Path, edits: list[Edit]) -> str:
+    """What _edit would change now. Raises ToolError as the call would."""
+    _, _, edited = _edited(workspace, path, edits)
+    return _edit_diff(edited, workspace.show(path))
+
+
 def _before(path: Path) -> bytes | None:
     """What the file held, as far as a diff wants it; None when there was no file."""
     try:
@@ -329,24 +345,34 @@ def _whole_diff(before: bytes | None, after: bytes, name: str) -> str:
 
 def _edit(workspace: Workspace, path: Path, edits: list[Edit], stop: threading.Event) -> ToolResult:
     name = workspace.show(path)
-    real = Path(os.path.realpath(path))
-    with locked(str(real)):
-        size = _require_file(workspace, real if real.exists() else path).st_size
-        if size > MAX_EDITED_BYTES:
-            raise ToolError(
-                f"{name} has {size:,} bytes; edit takes at most {MAX_EDITED_BYTES:,}. Use shell."
-            )
-        data = real.read_bytes()
-        before = decode(data)
-        if before is None:
-            raise _binary(workspace, path, size, data[:_HEAD])
-        edited = apply_edits(before.text, edits, name)
+    with locked(os.path.realpath(path)):
+        real, before, edited = _edited(workspace, path, edits)
         replace_file(workspace, real, before.encode(edited.text), stop)
-    diff = shown_text(unified_diff(edited.old_lines, edited.new_lines, edited.changes, name))[0]
+    diff = _edit_diff(edited, name)
     count = "1 edit" if len(edits) == 1 else f"{len(edits)} edits"
     lines = ", ".join(_lines_touched(change) for change in edited.changes[:20])
     where = f" Lines now: {lines}." if lines else ""
     return ToolResult.text(f"{name}: {count} made.{where}", details={"path": name, "diff": diff})
+
+
+def _edited(workspace: Workspace, path: Path, edits: list[Edit]) -> tuple[Path, FileText, Edited]:
+    """The real path, the file as it is, and what the edits make of it. Raises ToolError."""
+    name = workspace.show(path)
+    real = Path(os.path.realpath(path))
+    size = _require_file(workspace, real if real.exists() else path).st_size
+    if size > MAX_EDITED_BYTES:
+        raise ToolError(
+            f"{name} has {size:,} bytes; edit takes at most {MAX_EDITED_BYTES:,}. Use shell."
+        )
+    data = real.read_bytes()
+    before = decode(data)
+    if before is None:
+        raise _binary(workspace, path, size, data[:_HEAD])
+    return real, before, apply_edits(before.text, edits, name)
+
+
+def _edit_diff(edited: Edited, name: str) -> str:
+    return shown_text(unified_diff(edited.old_lines, edited.new_lines, edited.changes, name))[0]
 
 
 def _lines_touched(change: tuple[int, int, int, int]) -> str:

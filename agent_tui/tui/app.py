@@ -238,6 +238,12 @@ class AgentTuiApp(CalmCrash, ScreenActions, inherit_bindings=False):
         dialog = self.dialogs.current
         if dialog is None or self.composer.errand is not None or dialog.has_focus:
             return False
+        if held := dialog.take_back():
+            if key == "escape":
+                self.flash("Taken back; nothing was answered.")
+                return True
+            self.composer.insert_typed(held)
+            return False
         quiet = self.clock() - self.composer.last_key_at
         return dialog.offer_key(key, quiet_s=quiet, draft_empty=self.composer.is_empty)
 

@@ -201,6 +201,7 @@ class Composer(TextArea):
 
     def paste(self, text: str) -> None:
         """Insert a paste at the cursor: made safe, or as a placeholder when it is big."""
+        self._offered("paste")
         self.last_key_at = self.clock()
         self.past.leave()
         self._type(self._pastes.take(text))
@@ -245,6 +246,11 @@ class Composer(TextArea):
 
     def action_newline(self) -> None:
         self._type("\n")
+
+    def insert_typed(self, character: str) -> None:
+        """A character that was typed a moment ago and kept back."""
+        self.past.leave()
+        self._type(character)
 
     def _type(self, text: str) -> None:
         result = self.replace(text, *self.selection, maintain_selection_offset=False)

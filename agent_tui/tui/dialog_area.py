@@ -2,7 +2,7 @@
 
 from textual.containers import Vertical
 
-from agent_tui.tui.messages import DialogsChanged
+from agent_tui.tui.messages import DialogLeft, DialogsChanged
 from agent_tui.tui.screens.approval import ApprovalDialog
 from agent_tui.tui.screens.inline import InlineDialog
 
@@ -39,6 +39,8 @@ class DialogArea(Vertical):
         """Take a question away; True when it had the focus and none follows to inherit it."""
         if dialog not in self._waiting:
             return False
+        if held := dialog.take_back():  # it went before its answer was given: nothing is lost
+            self.post_message(DialogLeft(held))
         was_first, had_focus = self._waiting[0] is dialog, dialog.has_focus
         self._waiting.remove(dialog)
         if dialog.is_mounted:

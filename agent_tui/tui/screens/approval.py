@@ -8,14 +8,16 @@ from typing import Any, Literal
 from textual.content import Content
 
 from agent_tui.conversation.events import PermissionDelayedEvent, PermissionRequestEvent
-from agent_tui.text import SafeText
 from agent_tui.tui import messages as m
 from agent_tui.tui.glyphs import UNICODE, Glyphs
 from agent_tui.tui.lines import count, one_line
 from agent_tui.tui.screens.inline import InlineDialog
+from agent_tui.tui.screens.long_text import LineLook, LongText, TextLine
 
-MAX_CHARS = 20_000
+MAX_CHARS = 60_000
 """Shown in the box; more than that is read with `o` in the editor."""
+
+_DIFF_LOOKS: dict[str, LineLook] = {"+": "added", "-": "removed", "@": "muted", "\\": "muted"}
 
 
 def readable_arguments(arguments: dict[str, Any]) -> str:
@@ -36,6 +38,13 @@ def readable_arguments(arguments: dict[str, Any]) -> str:
     return "\n".join(lines) or "(no arguments)"
 
 
+def _diff_lines(request: PermissionRequestEvent) -> list[TextLine]:
+    """The path as it was given, and the diff without its two lines of file names."""
+    body = request.diff.rstrip("\n").split("\n")[2:]
+    lines: list[TextLine] = [(str(request.arguments.get("path")), "muted")]
+    return lines + [(line, _DIFF_LOOKS.get(line[:1], "plain")) for line in body]
+
+
 class ApprovalDialog(InlineDialog):
     """Posts PermissionAnswered. Unfocused only y and n act, and y only when all can be seen."""
 
@@ -46,14 +55,33 @@ class ApprovalDialog(InlineDialog):
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(glyphs, clock=clock)
-        self._gives_up_at: float | None = None
         self.request = request
         self.full_text = readable_arguments(request.arguments)
+        self._read_all = False
+        self._gives_up_at: float | None = None
+        super().__init__(glyphs, clock=clock)
 
     @property
     def is_cut(self) -> bool:
-        return len(self.full_text) > MAX_CHARS
+        return not self.request.diff and len(self.full_text) > MAX_CHARS
+
+    def make_body(self) -> LongText:
+        return LongText(self.lines(), classes="dialog-body")
+
+    def redraw_body(self) -> None:
+        """What will run does not change."""
+
+    def lines(self) -> list[TextLine]:
+        """All that will run: a write or an edit as its diff, else the arguments."""
+        lines: list[TextLine] = [(self.request.note, "note")] if self.request.note else []
+        if self.request.diff:
+            return lines + _diff_lines(self.request)
+        text = self.full_text[:MAX_CHARS]
+        lines += [(line, "plain") for line in text.split("\n")]
+        if self.is_cut:
+            rest = count(len(self.full_text) - MAX_CHARS, "more character")
+            lines.append((f"{self.glyphs.ellipsis} {rest}: o to read all", "note"))
+        return lines
 
     def title(self) -> Content:
         return Content.assemble(
@@ -88,13 +116,6 @@ class ApprovalDialog(InlineDialog):
             return f"{label}: the program has probably given up"
         return f"{label}: the program gives up in about {left // 60}:{left % 60:02d}"
 
-    def body(self) -> Content:
-        text = SafeText(self.full_text[:MAX_CHARS])
-        if not self.is_cut:
-            return Content(text)
-        rest = count(len(self.full_text) - MAX_CHARS, "more character")
-        return Content.assemble(text, (f"\n{self.glyphs.ellipsis} {rest}", "$waiting"))
-
     def keys(self) -> Content:
         always = one_line(self.request.rule or self.request.tool_name, 60, self.glyphs.ellipsis)
         yes = Content.assemble("y", (" once", "$muted"), "   ")
@@ -108,10 +129,17 @@ class ApprovalDialog(InlineDialog):
             return Content.assemble(yes, no, rest)
         return Content.assemble(yes, no, "F4", (" then: ", "$muted"), rest)
 
+    def knows(self, key: str) -> bool:
+        return key in ("y", "n")
+
     def take_key(self, key: str, *, focused: bool) -> bool:
         if key == "y" and not focused and (self.is_cut or not self.all_visible):
             self.post_message(m.Flash("It is longer than what is shown: F4 to read and answer."))
             return True
+        if key in ("y", "a") and self.is_cut and not self._read_all:
+            if focused:
+                self.post_message(m.Flash("It is longer than the box can hold: o to read it all."))
+            return focused
         match key:
             case "y":
                 self._answer("allow")
@@ -122,6 +150,7 @@ class ApprovalDialog(InlineDialog):
             case "r" if focused:
                 self._answer("reason")
             case "o" if focused:
+                self._read_all = True
                 self.post_message(m.ReadAll(self.full_text))
             case _:
                 return False

@@ -72,6 +72,9 @@ class ChoiceDialog(InlineDialog):
         line = self.selected + len(self._text.splitlines())
         body.scroll_to(y=line - body.size.height // 2, animate=False)
 
+    def knows(self, key: str) -> bool:
+        return key.isdigit() and 1 <= int(key) <= len(self.options)
+
     def take_key(self, key: str, *, focused: bool) -> bool:
         if key in ("up", "down"):
             step = 1 if key == "down" else -1

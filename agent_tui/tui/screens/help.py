@@ -67,6 +67,7 @@ class HelpScreen(ModalScreen[None]):
         parts += _table(
             [
                 ("y n", "once, no: from an empty line, 0.7 s after the last key"),
+                ("", "held for 0.3 s: with another key it is text, Esc takes it back"),
                 ("a r", "always, no with a reason: after F4"),
             ],
             width,

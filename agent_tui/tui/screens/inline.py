@@ -1,7 +1,9 @@
 """A question in a box above the composer. It never takes a key meant for the draft.
 
-Without focus its keys act only after 0.7 s without a key and on an empty draft; F4 gives it
-the focus, then they act at once, and any other character goes back to the composer.
+Without focus its keys act only after 0.7 s without a key and on an empty draft, and not at
+once: a key that follows within 0.3 s shows that a text was begun, so both go to the draft and
+nothing is answered (docs/decisions/0006-an-answer-is-held.md). F4 gives it the focus, then
+its keys act at once, and any other character goes back to the composer.
 """
 
 import time
@@ -9,15 +11,19 @@ from collections.abc import Callable
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import ScrollableContainer, Vertical, VerticalScroll
 from textual.content import Content
 from textual.reactive import reactive
+from textual.timer import Timer
 
 from agent_tui.tui import messages as m
 from agent_tui.tui.glyphs import UNICODE, Glyphs
 from agent_tui.tui.plain import SafeStatic, ThinRule
 
 GRACE_S = 0.7
+
+HOLD_S = 0.3
+"""So long (seconds) a key typed in the composer may still prove to begin a text."""
 
 
 class Body(VerticalScroll, can_focus=False):
@@ -31,6 +37,8 @@ class InlineDialog(Vertical, can_focus=True):
     """How many questions wait, this one included."""
     room: reactive[int] = reactive(1, init=False)
     """Rows that the screen has for the body."""
+    held: reactive[str] = reactive("", init=False)
+    """A key that acts in a moment, unless another one follows."""
 
     BODY_ROWS = 6
     FOCUSED_ROWS = 20
@@ -40,15 +48,16 @@ class InlineDialog(Vertical, can_focus=True):
         self, glyphs: Glyphs = UNICODE, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         super().__init__(classes="inline-dialog")
-        # Held, not looked up: a question may be answered before its parts are mounted.
-        self.scroller = Body(classes="dialog-body")
+        self.glyphs = glyphs
+        self._clock = clock
         self._title_rule = ThinRule(glyphs, classes="dialog-rule")
         self._text_box, self._keys_line = (
             SafeStatic(classes="dialog-text"),
             SafeStatic(classes="dialog-keys"),
         )
-        self.glyphs = glyphs
-        self._clock = clock
+        # Held, not looked up: a question may be answered before its parts are mounted.
+        self.scroller = self.make_body()
+        self._holding: Timer | None = None
         self._acts_from = clock() + GRACE_S
 
     def title(self) -> Content:
@@ -56,6 +65,10 @@ class InlineDialog(Vertical, can_focus=True):
 
     def body(self) -> Content:
         raise NotImplementedError
+
+    def make_body(self) -> ScrollableContainer:
+        """What holds the body and scrolls it. By default what body() gives, drawn at once."""
+        return Body(self._text_box, classes="dialog-body")
 
     def keys(self) -> Content:
         raise NotImplementedError
@@ -68,8 +81,7 @@ class InlineDialog(Vertical, can_focus=True):
         self._title_rule.label = self._label()
         yield self._title_rule
         yield SafeStatic(self.title(), classes="dialog-title")
-        with self.scroller:
-            yield self._text_box
+        yield self.scroller
         yield self._keys_line
         self._fit_body()
         self.redraw()
@@ -97,8 +109,17 @@ class InlineDialog(Vertical, can_focus=True):
         self.scroller.styles.max_height = min(wanted, self.room)
 
     def redraw(self) -> None:
+        self.redraw_body()
+        self._keys_line.update(self.keys() if not self.held else self._held_words())
+
+    def redraw_body(self) -> None:
         self._text_box.update(self.body())
-        self._keys_line.update(self.keys())
+
+    def _held_words(self) -> Content:
+        return Content.assemble(
+            (self.held, "$accent"), ("  in a moment; with another key it is text", "$muted"),
+            "   Esc", (" takes it back", "$muted"),
+        )  # fmt: skip
 
     @property
     def all_visible(self) -> bool:
@@ -109,7 +130,32 @@ class InlineDialog(Vertical, can_focus=True):
         """A key typed in the composer. quiet_s: seconds since the key before it."""
         if not draft_empty or quiet_s < GRACE_S or self._clock() < self._acts_from:
             return False
-        return self.take_key(key, focused=False)
+        if len(key) > 1:  # no text begins with it
+            return self.take_key(key, focused=False)
+        if not self.knows(key):
+            return False
+        self.held = key
+        self._holding = self.set_timer(HOLD_S, self._act_on_held)
+        return True
+
+    def knows(self, key: str) -> bool:
+        """Whether this key, typed in the composer, would act."""
+        raise NotImplementedError
+
+    def take_back(self) -> str:
+        """The key that was held, which then does nothing here: it was text, or unwanted."""
+        key, self.held = self.held, ""
+        if self._holding is not None:
+            self._holding.stop()
+            self._holding = None
+        return key
+
+    def _act_on_held(self) -> None:
+        if key := self.take_back():
+            self.take_key(key, focused=False)
+
+    def watch_held(self) -> None:
+        self.redraw()
 
     def take_focus(self) -> None:
         """F4: the user looks at this very question, so its keys act at once."""
