@@ -61,9 +61,13 @@ class ThinkingStartEvent:
 
 @dataclass(slots=True)
 class ThinkingDeltaEvent:
+    """delta: thinking text, "" where the model's thinking is not shown. estimated_tokens: how
+    many more tokens it has thought by the API's rough estimate, 0 where it does not say."""
+
     type: ClassVar[Literal["thinking_delta"]] = "thinking_delta"
     index: int
     delta: str
+    estimated_tokens: int = 0
 
 
 @dataclass(slots=True)

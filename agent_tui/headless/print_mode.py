@@ -1,6 +1,7 @@
 """`agent-tui -p TEXT`: one prompt, run to its end, the answer on stdout.
 
-text: the answer's text. json: one object {result, stop_reason, usage, session_id, messages}.
+text: the answer's text; if it cites, its sources stand below, numbered. json: one object
+{result, stop_reason, usage, session_id, messages}.
 stream-json: every event as a line. Nothing is asked: a call that would ask is refused.
 """
 
@@ -12,6 +13,7 @@ from typing import IO, Any, Literal
 
 from agent_tui.agent.events import to_json
 from agent_tui.agent.messages import AssistantMessage, UserMessage, text_content
+from agent_tui.conversation.citations import with_sources
 from agent_tui.conversation.conversation import Conversation
 from agent_tui.conversation.event_hub import AnyEvent
 from agent_tui.conversation.events import NoticeEvent, RetryEvent
@@ -45,7 +47,8 @@ class PrintFace:
         text = last.text if last else ""
         match self._output:
             case "text":
-                if text:
+                if text and last is not None:
+                    text = with_sources(last)
                     self._write(text if text.endswith("\n") else text + "\n")
             case "json":
                 self._line(

@@ -115,7 +115,10 @@ class ThinkingBlock:
                 text = self._joiner.add(delta["thinking"])
                 if text:
                     self.parts.append(text)
-                    return ThinkingDeltaEvent(self.index, text)
+                tokens = delta.get("estimated_tokens")
+                tokens = tokens if isinstance(tokens, int) and tokens > 0 else 0
+                if text or tokens:
+                    return ThinkingDeltaEvent(self.index, text, tokens)
             case "signature_delta":
                 signature = delta.get("signature")
                 self.signature = signature if isinstance(signature, str) and signature else None

@@ -162,7 +162,9 @@ class Feed:
                 if not isinstance(block, ThinkingBlock) or block.done:
                     block = page.begin(event.index, ThinkingBlock(page.clock()))
                 was_open = block.is_open(page.modes)
-                block.take(event.delta)
+                block.tokens += event.estimated_tokens
+                if event.delta:
+                    block.take(event.delta)
                 opened = block.is_open(page.modes)
                 page.touch(block, 1 if was_open and opened and len(block.parts) > 1 else 0)
             case "toolcall_delta":

@@ -1,6 +1,6 @@
 """Thinking blocks: open while the model thinks, then one line unless the user wants more."""
 
-from agent_tui.text import SafeReader, duration
+from agent_tui.text import SafeReader, count, duration
 from agent_tui.tui.transcript.blocks import HANG, Block, Modes
 from agent_tui.tui.transcript.lines import Line, Look, Prefix, row
 from agent_tui.tui.transcript.parts import LINE_LIMIT, Part, RowPart, cut_at, plain_parts
@@ -18,6 +18,8 @@ class ThinkingBlock(Block):
         self.seconds: float | None = None
         self.done = False
         self.redacted = False
+        self.tokens = 0
+        """Tokens thought so far by the API's estimate, where the text is not shown."""
         self._reader = SafeReader()
         self._text: list[str] = []
         self._pending: list[str] = []
@@ -81,6 +83,8 @@ class ThinkingBlock(Block):
         elif not self.done:
             seconds = int(max(0.0, look.now() - (self.started or 0.0)))
             text = f"thinking  {seconds} s" if seconds else "thinking"
+            if self.tokens:
+                text += f"  {look.glyphs.about} {count(self.tokens)} tokens"
         elif self.seconds is None:
             text = "thought"
         else:
