@@ -37,12 +37,14 @@ from agent_tui.agent.messages import (
 from agent_tui.agent.tools import AgentTool
 from agent_tui.conversation.approvals import Approvals
 from agent_tui.conversation.commands import default_registry
+from agent_tui.conversation.context_measure import ContextMeasure
 from agent_tui.conversation.driver import RunDriver
 from agent_tui.conversation.endpoint import Endpoint, secret_mask
 from agent_tui.conversation.event_hub import EventHub, Subscriber
 from agent_tui.conversation.events import (
     CommandRanEvent,
     ContainerChangedEvent,
+    ConversationEvent,
     NoticeEvent,
     QueueChangedEvent,
     QueueDeliveredEvent,
@@ -159,6 +161,9 @@ class Conversation:
         self._link.attach()
         self.meters.begin(self.messages)
         self._model_watch.look()
+        self._measure = ContextMeasure(
+            self.agent, self._model_call, self.meters, models, endpoint, settings
+        )
         self.agent.subscribe(self._link.on_event)
         self.agent.subscribe(self._on_agent_event)
         self.agent.subscribe_phase(self._on_phase)
@@ -504,6 +509,17 @@ class Conversation:
     def notice(self, level: Literal["info", "warning", "error"], text: str) -> None:
         """Tell the user something, from the program itself."""
         self._emit(NoticeEvent(level, text))
+
+    def told(self) -> list[ConversationEvent]:
+        """What was told last of usage, cache and context, for a face that joins later."""
+        return self.meters.told()
+
+    async def measure_context(self) -> None:
+        """Tell (ContextChangedEvent) what the next request would hold, counted by the service
+        where it can. While a run is on nothing is done: its answers tell it."""
+        if self.busy:
+            return
+        await self._measure()
 
     # --- state ------------------------------------------------------------------------------
 

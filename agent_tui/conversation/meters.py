@@ -82,6 +82,11 @@ class Meters:
         self._watch.lens.begin()
         self.context = self.cache = None
 
+    def told(self) -> list[ConversationEvent]:
+        """What was told last of each."""
+        last = [self.last_break, self.cache, self.context]
+        return [self.totals.event(), *(event for event in last if event is not None)]
+
     def windows_known(self) -> bool:
         """More is known of the models now; True when that changes what was told of the context."""
         totals = self.totals

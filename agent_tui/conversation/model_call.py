@@ -50,6 +50,12 @@ class ModelCall:
             model, replace(context, tools=tools), replace(options, container_id=container_id)
         )
 
+    def preview(self, context: LLMContext) -> LLMContext:
+        """The context as a request that is not sent now would hold it."""
+        tools, _ = usable_tools(sorted(context.tools, key=lambda tool: tool.name))
+        messages = self.mending.apply(context.messages)
+        return replace(context, tools=tools, messages=messages)
+
     def enter(self, session: Session) -> None:
         """Go on with what this session knows: its container, what its requests leave out."""
         self.container = session.container

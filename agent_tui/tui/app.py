@@ -33,6 +33,7 @@ from agent_tui.tui.leaving import Leaving
 from agent_tui.tui.lines import count
 from agent_tui.tui.opener import Opener, Starter
 from agent_tui.tui.panels.container_panel import ContainerPanel
+from agent_tui.tui.panels.context_panel import ContextPanel
 from agent_tui.tui.panels.side_panel import SidePanel
 from agent_tui.tui.panels.tools_panel import ToolsPanel
 from agent_tui.tui.plain import SafeStatic, ThinRule, choose_scrollbars
@@ -124,6 +125,7 @@ class AgentTuiApp(CalmCrash, ScreenActions, inherit_bindings=False):
                 [
                     ("Tools", ToolsPanel(glyphs, id="tools")),
                     ("Container", ContainerPanel(glyphs, id="container")),
+                    ("Context", ContextPanel(glyphs, id="context")),
                 ],
                 glyphs,
                 id="panel",
@@ -190,6 +192,14 @@ class AgentTuiApp(CalmCrash, ScreenActions, inherit_bindings=False):
         self.router.panels_drawn()
         self.view.panels()
         self.view.keep_time()
+
+    @on(ContextPanel.CountWanted)
+    def _count_wanted(self) -> None:
+        conversation = self.desk.conversation
+        if conversation is not None:
+            self.run_worker(
+                conversation.measure_context(), group="count", exclusive=True, exit_on_error=False
+            )
 
     # --- what the desk and the asker ask of the screen (Face) ------------------------------------
 

@@ -32,6 +32,7 @@ class Glyphs:
     bar_left: str = "▕"
     bar_right: str = "▏"
     about: str = "≈"
+    at_least: str = "≥"
     bullet: str = "•"
     sub_bullet: str = "◦"
     task_done: str = "☑"
@@ -68,6 +69,7 @@ ASCII = Glyphs(
     bar_left="[",
     bar_right="]",
     about="~",
+    at_least=">=",
     bullet="-",
     sub_bullet="-",
     task_done="[x]",

@@ -88,7 +88,9 @@ class Opener:
         status.status, status.model = conversation.status, conversation.model
         status.thinking = conversation.thinking
         app.presenter.container = conversation.container
-        status.cost = (state.get("usage") or {}).get("cost", 0.0)
+        app.presenter.container = conversation.container
+        for event in conversation.told():
+            app.presenter.apply(event)
         demo = bool((state.get("endpoint") or {}).get("demo"))
         app.view.demo(DEMO if demo else "")
         messages, restored = conversation.messages, conversation.restored()

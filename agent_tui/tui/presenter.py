@@ -18,6 +18,7 @@ from agent_tui.agent.events import (
     UsageEvent,
 )
 from agent_tui.conversation.events import ContainerChangedEvent, ConversationEvent
+from agent_tui.tui.context_state import ContextState
 from agent_tui.tui.lines import one_line
 from agent_tui.tui.transcript.tool_text import was_stopped
 
@@ -268,9 +269,14 @@ class StatusState:
     model: str = ""
     thinking: str = ""
     cost: float | None = 0.0
+    cost_at_least: float = 0.0
+    """Where cost is None: what is known of it."""
     context_tokens: int | None = None
     context_window: int | None = None
     rate: float | None = None
+    """Tokens a second of what streams now, estimated."""
+    last_rate: float | None = None
+    """Of the answer before, as counted."""
     retrying: bool = False
     """A failed request waits for its next try: nothing streams, whatever the run is at."""
     silent_s: int = 0
@@ -301,6 +307,7 @@ class Presenter:
         self._clock = clock
         self.tools = ToolsState(clock)
         self.container: ContainerChangedEvent | None = None
+        self.context = ContextState()
         self.status = StatusState()
         self.retry = RetryState()
         self.rate = Rate(clock)
@@ -381,12 +388,17 @@ class Presenter:
             case "status":
                 self._status_changed(event.status)
             case "usage":
-                self.status.cost = event.cost
+                self.status.cost, self.status.cost_at_least = event.cost, event.cost_at_least
                 self.status.context_tokens = event.context_tokens
                 self.status.context_window = event.context_window
+                self.status.last_rate = event.rate
+                self.context.apply(event)
+            case "cache" | "context":
+                self.context.apply(event)
             case "setting_changed":
                 if event.name in ("model", "thinking"):
                     setattr(self.status, event.name, event.value)
+                    self.context.stale = True
             case "container_changed":
                 self.container = event
             case "retry":
@@ -402,6 +414,7 @@ class Presenter:
         """A new conversation: what the panels show of the old one goes."""
         self.tools.clear()
         self.container = None
+        self.context = ContextState()
 
     def tick(self) -> None:
         """Once a second while `moving`."""

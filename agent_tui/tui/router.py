@@ -66,8 +66,8 @@ class Router:
             case "agent_end":
                 app.view.panels()
                 app.view.read_folder()
-            case "usage" | "setting_changed":
-                app.view.status()
+            case "usage" | "cache" | "context" | "setting_changed":
+                app.view.context()
             case _:
                 pass
         app.view.status()

@@ -6,6 +6,7 @@ from textual.timer import Timer
 
 from agent_tui.tui.glyphs import UNICODE, Glyphs
 from agent_tui.tui.lines import fit_content, one_line
+from agent_tui.tui.money import money
 from agent_tui.tui.plain import Drawn
 from agent_tui.tui.presenter import StatusState
 
@@ -54,10 +55,11 @@ class StatusLine(Drawn):
         parts = [
             model,
             "" if percent is None else f"{percent} %" if narrow else f"context {percent} %",
-            money(state.cost),
+            money(state.cost, state.cost_at_least, self.glyphs.at_least),
         ]
-        if not narrow and state.rate is not None:
-            parts.append(f"{state.rate:.0f} tok/s")
+        rate = state.rate if state.status != "tools" else state.last_rate
+        if not narrow and rate is not None:
+            parts.append(f"{rate:.0f} tok/s")
         return [part for part in parts if part]
 
     def silence(self) -> str:
@@ -103,9 +105,3 @@ class StatusLine(Drawn):
             right = longer
         return Content.assemble(right, " ") if right else right
 
-
-def money(cost: float | None) -> str:
-    """ "$0.042"; "$?" when a price is unknown."""
-    if cost is None:
-        return "$?"
-    return f"${cost:.3f}" if cost < 1 else f"${cost:.2f}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from agent_tui.tui.folder import describe_folder
 from agent_tui.tui.header_line import HeaderLine
 from agent_tui.tui.panels.container_panel import ContainerPanel
+from agent_tui.tui.panels.context_panel import ContextPanel
 from agent_tui.tui.panels.tools_panel import ToolsPanel
 from agent_tui.tui.plain import ThinRule
 from agent_tui.tui.retry_line import RetryLine
@@ -24,6 +25,7 @@ class View:
         self._header = app.query_one(HeaderLine)
         self._tools = app.query_one(ToolsPanel)
         self._container = app.query_one(ContainerPanel)
+        self._context = app.query_one(ContextPanel)
         self._retry = app.query_one(RetryLine)
         self._left = app.query_one("#left")
         self._status_rule = app.query_one("#status-rule", ThinRule)
@@ -58,6 +60,10 @@ class View:
         self.hints()
         self._tools.show(presenter.tools, self._app.clock())
         self._container.show(presenter.container)
+        self._context.show(presenter.context)
+
+    def context(self) -> None:
+        self._context.show(self._app.presenter.context)
 
     def status(self) -> None:
         app = self._app

@@ -203,6 +203,12 @@ class FakeConversation:
     def completions(self, line: str) -> list[tuple[str, str]]:
         return []
 
+    def told(self) -> list[Any]:
+        return []
+
+    async def measure_context(self) -> None:
+        self.calls.append(("measure_context", ()))
+
     def state(self) -> dict[str, Any]:
         return {
             "status": self.status,
