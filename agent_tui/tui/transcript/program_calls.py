@@ -15,7 +15,7 @@ CallState = Literal["open", "waiting", "running", "done", "failed", "stopped"]
 GROUPED = 8
 """With more calls than this, those that went well are shown as one line."""
 
-_MOST_TELLING: tuple[CallState, ...] = ("waiting", "running", "open", "failed", "stopped", "done")
+_MOST_TELLING: tuple[CallState, ...] = ("waiting", "running", "open", "failed", "stopped")
 
 _SCALES = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 240.0, 300.0, 600.0, 1800.0, 3600.0)
 """Seconds that a whole bar may stand for."""
@@ -44,7 +44,10 @@ class Tally:
     @property
     def state(self) -> CallState:
         """What to show of all of them: what needs the user first, then what goes on."""
-        return next((state for state in _MOST_TELLING if self.counts[state]), "done")
+        for state in _MOST_TELLING:
+            if self.counts[state]:
+                return state
+        return "done"
 
     def moved(
         self, call_id: str, old: CallState | None, new: CallState, seconds: float | None

@@ -449,12 +449,8 @@ def test_a_message_that_comes_whole_is_shown_as_one(program: Program) -> None:
 def test_calls_of_an_unknown_program_are_shown_all_the_same(program: Program) -> None:
     rows = program.start("g1", place="x")
     assert "geocode" in rows[0]
-    rows = program.apply(
-        ToolExecutionEndEvent(
-            "g1", "geocode", result("g1", "geocode", STOPPED_UNSTARTED["stopped"], is_error=True), True, 0,
-            CALLER,
-        )
-    )  # fmt: skip
+    stopped = result("g1", "geocode", STOPPED_UNSTARTED["stopped"], is_error=True)
+    rows = program.apply(ToolExecutionEndEvent("g1", "geocode", stopped, True, 0, CALLER))
     assert "not run" in rows[0]
 
 
