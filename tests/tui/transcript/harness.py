@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
+from typing import Any
 
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
@@ -16,6 +17,9 @@ from agent_tui.agent.messages import (
 from agent_tui.tui.glyphs import UNICODE, Glyphs
 from agent_tui.tui.themes import DEFAULTS, THEMES
 from agent_tui.tui.transcript import Transcript
+from agent_tui.tui.transcript.blocks import Modes
+from agent_tui.tui.transcript.feed import Feed
+from agent_tui.tui.transcript.layout import Layout
 from agent_tui.tui.transcript.lines import Line, Look
 from agent_tui.tui.transcript.parts import Part
 from agent_tui.tui.transcript.splitter import MarkdownSplitter
@@ -142,3 +146,45 @@ def copied(lines: Iterable[Line]) -> str:
     for line in lines:
         text += line.copied() + ("\n" if line.join is None else line.join)
     return text.removesuffix("\n")
+
+
+class Page:
+    """A feed with the rows it gives, no screen."""
+
+    def __init__(self, width: int = 70) -> None:
+        self.clock = Clock()
+        self.modes = Modes()
+        self.layout = Layout(Look(width=width, now=self.clock))
+        self.feed = Feed(self.layout, self.modes, self.clock)
+        self.message = AssistantMessage()
+
+    def apply(self, *events: Any) -> list[str]:
+        for event in events:
+            self.feed.apply(event)
+        self.feed.flush()
+        return self.rows()
+
+    def stream(self, *events: Any) -> list[str]:
+        return self.apply(*[MessageUpdateEvent(self.message.id, event) for event in events])
+
+    def load(self, *messages: Any, **more: Any) -> list[str]:
+        self.feed.load(messages, **more)
+        return self.rows()
+
+    def lines(self) -> list[Line]:
+        return [
+            line
+            for block, part in self.layout.parts_from(0, 0)
+            for line in self.layout.rows(block, part)
+        ]
+
+    def rows(self) -> list[str]:
+        return [line.shown.rstrip() for line in self.lines()]
+
+    def open(self, index: int = -1) -> list[str]:
+        """Open the block at this place."""
+        block = self.layout.blocks[index]
+        block.expanded = True
+        block.make(self.modes)
+        self.layout.changed(block)
+        return self.rows()

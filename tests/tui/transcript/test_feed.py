@@ -9,7 +9,6 @@ from agent_tui.agent.events import (
     MessageEndEvent,
     MessageStartEvent,
     MessageUpdateEvent,
-    OpaqueEvent,
     TextDeltaEvent,
     TextEndEvent,
     ThinkingDeltaEvent,
@@ -44,46 +43,8 @@ from agent_tui.conversation.events import (
     QueueDeliveredEvent,
     RetryEvent,
 )
-from agent_tui.tui.transcript.blocks import Modes
-from agent_tui.tui.transcript.feed import Feed
-from agent_tui.tui.transcript.layout import Layout
-from agent_tui.tui.transcript.lines import Line, Look
 
-from .harness import Clock, copied, prompt, result, stored_answer
-
-
-class Page:
-    """A feed with the rows it gives, no screen."""
-
-    def __init__(self, width: int = 70) -> None:
-        self.clock = Clock()
-        self.modes = Modes()
-        self.layout = Layout(Look(width=width, now=self.clock))
-        self.feed = Feed(self.layout, self.modes, self.clock)
-        self.message = AssistantMessage()
-
-    def apply(self, *events: Any) -> list[str]:
-        for event in events:
-            self.feed.apply(event)
-        self.feed.flush()
-        return self.rows()
-
-    def stream(self, *events: Any) -> list[str]:
-        return self.apply(*[MessageUpdateEvent(self.message.id, event) for event in events])
-
-    def load(self, *messages: Any, **more: Any) -> list[str]:
-        self.feed.load(messages, **more)
-        return self.rows()
-
-    def lines(self) -> list[Line]:
-        return [
-            line
-            for block, part in self.layout.parts_from(0, 0)
-            for line in self.layout.rows(block, part)
-        ]
-
-    def rows(self) -> list[str]:
-        return [line.shown.rstrip() for line in self.lines()]
+from .harness import Page, copied, prompt, result, stored_answer
 
 
 @pytest.fixture
@@ -434,22 +395,6 @@ def test_an_unknown_block_is_one_line_by_its_name() -> None:
 
 
 # --- endings and notices --------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("reason", "row"),
-    [
-        ("aborted", "⊘ interrupted"),
-        ("max_tokens", "! the answer was cut: it reached the limit of output tokens"),
-        ("brand_new", "! the answer ended for a reason this version does not know: brand_new"),
-    ],
-)
-def test_unusual_endings_are_said(page: Page, reason: str, row: str) -> None:
-    page.stream(TextDeltaEvent(0, "The three"))
-    final = page.message.model_copy(
-        update={"content": [TextContent(text="The three")], "stop_reason": reason}
-    )
-    assert page.apply(MessageEndEvent(final)) == ["The three", "", row]
 
 
 def test_an_error_keeps_the_text_and_says_what_happened(page: Page) -> None:
