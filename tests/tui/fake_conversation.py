@@ -73,10 +73,12 @@ class FakeConversation:
     def queue_changed(self) -> None:
         self.emit(QueueChangedEvent(list(self.entries), self.paused))
 
-    def ask(self, arguments: dict[str, Any], tool: str = "shell", rule: str = "") -> str:
+    def ask(
+        self, arguments: dict[str, Any], tool: str = "shell", rule: str = "", **more: Any
+    ) -> str:
         request_id = f"r{next(self._ids)}"
         self.open_requests.add(request_id)
-        self.emit(PermissionRequestEvent(request_id, "c1", tool, arguments, None, rule))
+        self.emit(PermissionRequestEvent(request_id, "c1", tool, arguments, None, rule, **more))
         return request_id
 
     def resolve(self, request_id: str, decision: str) -> None:

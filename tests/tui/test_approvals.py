@@ -1,7 +1,11 @@
 """Faults B23 and B24: a question takes no key meant for the draft, and shows all that will run."""
 
+import asyncio
+
 import pytest
 
+from agent_tui.conversation.events import PermissionDelayedEvent, PermissionRequestEvent
+from agent_tui.tui.screens.inline import HOLD_S
 from tests.tui.conftest import Drive, Driven
 
 GRACE = 0.7
@@ -30,9 +34,65 @@ async def test_y_answers_after_the_grace_time_on_an_empty_draft(drive: Drive):
         request = await asked(d)
         d.clock.pass_(GRACE + 0.1)
         await d.press("y")
-        assert answers(d) == [(request, "allow", "")]
+        assert answers(d) == []
+        await d.until(lambda: answers(d) == [(request, "allow", "")])
         await d.until(lambda: "wants to run" not in d.screen)
         assert d.draft == ""
+
+
+async def test_a_text_that_begins_with_an_answer_is_text(drive: Drive):
+    texts = ["yes, but not on main", "no, wait", "y", "yy", "n n"]
+    async with drive() as d:
+        d.conv.set_status("tools")
+        await asked(d)
+        for text in texts:
+            d.clock.pass_(5)
+            await d.burst(text, "enter")
+        for text in texts:
+            d.clock.pass_(5)
+            for character in text:
+                await d.type(character)
+            await d.press("enter")
+        assert d.conv.called("submit") == [(text,) for text in [*texts, *texts]]
+        await asyncio.sleep(HOLD_S + 0.1)  # that nothing comes can only be waited for
+        assert answers(d) == []
+
+
+async def test_the_held_answer_is_seen_and_can_be_taken_back(drive: Drive):
+    async with drive() as d:
+        d.conv.set_status("tools")
+        await asked(d)
+        d.clock.pass_(5)
+        await d.press("y")
+        assert "with another key it is text" in d.screen
+        await d.press("escape")
+        await d.shows("nothing was answered")
+        assert "y once" in d.screen
+        assert d.draft == "" and d.conv.called("abort") == [], "Esc was for the answer"
+        await asyncio.sleep(HOLD_S + 0.1)
+        assert answers(d) == []
+
+
+async def test_a_paste_behind_a_held_answer_makes_it_text(drive: Drive):
+    async with drive() as d:
+        await asked(d)
+        d.clock.pass_(5)
+        await d.press("y")
+        await d.paste("es please")
+        assert d.draft == "yes please"
+        await asyncio.sleep(HOLD_S + 0.1)
+        assert answers(d) == []
+
+
+async def test_a_question_that_goes_while_an_answer_is_held_leaves_the_text(drive: Drive):
+    async with drive() as d:
+        request = await asked(d)
+        d.clock.pass_(5)
+        await d.press("y")
+        d.conv.resolve(request, "withdrawn")
+        await d.until(lambda: "wants to run" not in d.screen)
+        await d.until(lambda: d.draft == "y")
+        assert answers(d) == []
 
 
 async def test_keys_on_their_way_when_it_opens_go_to_the_draft(drive: Drive):
@@ -151,12 +211,72 @@ async def test_a_long_command_is_not_approved_unseen(drive: Drive):
         request = await asked(d, command="\n".join(f"echo {i}" for i in range(40)) + "\nrm -rf x")
         d.clock.pass_(5)
         await d.press("y")
-        assert answers(d) == []
         await d.shows("longer than what is shown")
+        assert answers(d) == []
         await d.press("f4", "end")
         await d.shows("rm -rf x")
         await d.press("y")
         assert answers(d) == [(request, "allow", "")]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (30, 9)])
+@pytest.mark.parametrize("unit", ["word ", "\u6f22", "line\n"])
+async def test_a_very_long_command_is_scrolled_to_its_end(
+    drive: Drive, size: tuple[int, int], unit: str
+):
+    async with drive(size=size) as d:
+        await asked(d, command="first " + unit * (50_000 // len(unit)) + " THE-END")
+        await d.press("f4", "end")
+        await d.shows("THE-END")
+        await d.press("home")
+        await d.shows("first")
+
+
+async def test_what_the_box_cannot_hold_is_read_before_it_is_allowed(drive: Drive, monkeypatch):
+    read: list[str] = []
+
+    async def visit(app: object, text: str) -> str:
+        read.append(text)
+        return text
+
+    monkeypatch.setattr("agent_tui.tui.app.visit_editor", visit)
+    command = "echo " + "x" * 70_000 + " THE-END"
+    async with drive() as d:
+        request = await asked(d, command=command)
+        await d.press("f4", "end")
+        await d.shows("to read all")
+        await d.press("y")
+        await d.shows("longer than the box can hold")
+        assert answers(d) == []
+        await d.press("o")
+        await d.until(lambda: read == [command])
+        await d.press("y")
+        assert answers(d) == [(request, "allow", "")]
+
+
+async def test_an_edit_is_asked_with_its_diff(drive: Drive):
+    diff = "--- a.py\n+++ a.py\n@@ -1,2 +1,2 @@\n def f():\n-    return 1\n+    return \x1b[2K2\n"
+    async with drive() as d:
+        d.conv.ask(
+            {"path": "a.py", "edits": [{"old": "1", "new": "2"}]}, tool="edit", diff=diff,
+            note="It is a link to /etc/passwd.",
+        )  # fmt: skip
+        await d.shows("wants to run")
+        for text in (
+            "a.py",
+            "@@ -1,2 +1,2 @@",
+            "-    return 1",
+            "+    return \u241b[2K2",
+            "link to",
+        ):
+            assert text in d.screen
+        assert '"old"' not in d.screen and "+++" not in d.screen
+        looks = {
+            segment.text.strip(): str(segment.style)
+            for strip in d.app.screen._compositor.render_strips()
+            for segment in strip
+        }
+        assert looks["-    return 1"] != looks["+    return \u241b[2K2"] != looks["def f():"]
 
 
 async def test_every_argument_is_shown(drive: Drive):
@@ -198,3 +318,24 @@ async def test_an_answer_that_comes_too_late_says_so(drive: Drive):
         await d.shows("no longer waits")
         d.conv.resolve(request, "withdrawn")
         await d.until(lambda: "wants to run" not in d.screen)
+
+
+# --- asked by a program -------------------------------------------------------------------
+
+
+async def test_it_says_which_program_asks_and_when_that_gives_up(drive: Drive):
+    async with drive() as d:
+        caller = {"type": "code_execution_20260120", "tool_id": "srvtoolu_1"}
+        arguments = {"command": "make test"}
+        d.conv.open_requests.add("r1")
+        d.conv.emit(PermissionRequestEvent("r1", "c1", "shell", arguments, caller, "", 2))
+        await d.shows("asked by program 2")
+        assert "gives up" not in d.screen
+        d.conv.emit(PermissionDelayedEvent("r1", "c1", 150.0, 240.0))
+        await d.shows("the program gives up in about 1:30")
+        d.clock.pass_(30)
+        await d.shows("the program gives up in about 1:00")
+        d.clock.pass_(61)
+        await d.shows("the program has probably given up")
+        await d.press("y")
+        await d.until(lambda: answers(d) == [("r1", "allow", "")], "it can still be answered")

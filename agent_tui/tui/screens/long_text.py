@@ -63,7 +63,7 @@ class LongText(ScrollView, can_focus=False):
 
     def __init__(self, lines: Sequence[TextLine], *, classes: str) -> None:
         super().__init__(classes=classes)
-        self._lines = [_safe(line) for line in lines]
+        self._lines: list[TextLine] = [_safe(line) for line in lines]
         self._rows: list[TextLine] = []
         self._width = 0
 
