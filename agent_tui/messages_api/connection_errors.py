@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from agent_tui.messages_api.addresses import proxy_of
-from agent_tui.messages_api.errors import ApiError, clean, map_exception, without_query
+from agent_tui.messages_api.errors import ApiError, ErrorKind, clean, map_exception, without_query
 
 
 def request_url(exc: BaseException) -> str | None:
@@ -55,10 +55,10 @@ def connection_error(exc: BaseException, url: str | None, secrets: list[str]) ->
     via = _proxy(url)
     target = where if via is None else f"the proxy {via[1]} (from {via[0]})"
     chain = list(causes(exc))
-    retryable = True
+    kind: ErrorKind = "connection"
     advice = None if via is None else _check(via[0])
     if any(isinstance(c, ssl.SSLCertVerificationError) for c in chain):
-        what, retryable = f"The certificate of {where} cannot be verified", False
+        what, kind = f"The certificate of {where} cannot be verified", "endpoint"
         what += f", reached through {target}" if via is not None else ""
         advice = "If your network uses its own certificates, point SSL_CERT_FILE to them."
     elif any(isinstance(c, socket.gaierror) for c in chain):
@@ -73,7 +73,7 @@ def connection_error(exc: BaseException, url: str | None, secrets: list[str]) ->
         detail = clean(str(exc), secrets)
         what = f"The connection to {where} failed{f': {detail}' if detail else ''}".rstrip(".")
         what += f" (through {target})" if via is not None else ""
-    return ApiError(what + ".", kind="connection", retryable=retryable, url=url, advice=advice)
+    return ApiError(what + ".", kind=kind, url=url, advice=advice)
 
 
 def proxy_refusal(url: str | None, said: str) -> ApiError:
@@ -84,8 +84,7 @@ def proxy_refusal(url: str | None, said: str) -> ApiError:
     if "407" in said:
         return ApiError(
             f"The proxy {proxy} (from {variable}) asks for a user name and password.",
-            kind="connection",
-            retryable=False,
+            kind="endpoint",
             url=url,
             advice=f"Put them into {variable}: http://NAME:PASSWORD@HOST:PORT.",
         )

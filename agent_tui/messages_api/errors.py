@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ErrorKind = Literal[
     "credentials",  # no usable key: nothing was sent
-    "endpoint",  # base_url or its answer is not a Messages API
+    "endpoint",  # base_url, the way there or what answers cannot work: nobody need try again
     "authentication",  # 401
     "permission",  # 403
     "not_found",  # 404: path or model
@@ -85,7 +85,6 @@ _KIND_BY_STATUS: dict[int, ErrorKind] = {
     402: "billing",
     403: "permission",
     404: "not_found",
-    407: "connection",
     408: "timeout",
     413: "too_large",
     429: "rate_limit",
