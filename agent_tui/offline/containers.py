@@ -182,6 +182,8 @@ class Containers:
 
     def touch(self, container: Container, *, named: bool = False) -> None:
         """A request uses it: its time starts anew. named: a response says its id."""
+        if container.state == "expired":
+            return
         container.last_used = time.monotonic()
         container.expires_at = time.time() + self.options.idle_seconds
         if named:
@@ -402,6 +404,7 @@ class Containers:
         for name in list(container.timers):
             container.stop_timer(name)
         container.state = "expired"
+        container.program = None
         session, container.session, container.saved = container.session, None, None
         if session is not None:
             session.close()

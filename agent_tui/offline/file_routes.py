@@ -28,6 +28,9 @@ def file_routes(
     async def upload(request: Request) -> Response:
         length = request.headers.get("content-length", "")
         if length.isdigit() and int(length) > MAX_FILE_BYTES + 10_000:
+            # A client that is still sending would not hear the answer, so it is read to its end.
+            async for _ in request.stream():
+                pass
             return refuse(_too_large())
         try:
             form = await request.form(max_files=1, max_part_size=MAX_FILE_BYTES)

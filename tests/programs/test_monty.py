@@ -4,7 +4,7 @@ import asyncio
 import time
 
 import pytest
-from sandbox_making import READ, TOOLS, answer, finished, paused, run
+from sandbox_making import TOOLS, answer, finished, paused, run
 
 from agent_tui.programs import CallResult, HostFunction, SandboxError, SandboxLimits
 from agent_tui.programs.monty import MontySandbox, MontySession
@@ -371,7 +371,3 @@ class TestIsolation:
         monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
         done = await run(session, "import os\nprint(os.getenv('ANTHROPIC_API_KEY'), os.environ)")
         assert done.stdout.startswith("None ") and "sk-secret" not in done.stdout
-
-
-def test_the_tool_in_these_tests_is_one_that_programs_can_call() -> None:
-    assert READ.name in TOOLS

@@ -81,6 +81,26 @@ def results_first(request: Request) -> Iterator[str]:
             )
 
 
+# Before the rule on the service's calls, which the same message breaks: this one says why.
+def _program_pairs(request: Request) -> Iterator[tuple[list[tuple[str, Block]], Group | None]]:
+    """(a message's calls that a program made, the message that answers them)."""
+    for group, after in _pairs(request):
+        calls = [(path, block) for path, block in _calls(group) if is_program_call(block)]
+        if calls:
+            yield calls, after if after and after.role == "user" else None
+
+
+@rule("program_results_only", "The answer to a program's calls holds results and nothing else.")
+def program_results_only(request: Request) -> Iterator[str]:
+    for _, answer in _program_pairs(request):
+        for path, block in answer.blocks if answer else []:
+            if block["type"] != "tool_result":
+                yield (
+                    f"{path}: when responding to programmatic tool calls, the user message may "
+                    f"only contain `tool_result` blocks; found `{block['type']}`"
+                )
+
+
 # --- the service's own tools ------------------------------------------------------
 
 
@@ -152,14 +172,6 @@ def prefill(request: Request) -> Iterator[str]:
 # --- programs in a container ------------------------------------------------------
 
 
-def _program_pairs(request: Request) -> Iterator[tuple[list[tuple[str, Block]], Group | None]]:
-    """(a message's calls that a program made, the message that answers them)."""
-    for group, after in _pairs(request):
-        calls = [(path, block) for path, block in _calls(group) if is_program_call(block)]
-        if calls:
-            yield calls, after if after and after.role == "user" else None
-
-
 def _pending(request: Request) -> list[tuple[str, Block]]:
     """The calls that the end of this request answers, of programs that are still running."""
     if not request.groups or request.groups[-1].role != "user":
@@ -188,17 +200,6 @@ def program_caller(request: Request) -> Iterator[str]:
                 yield (
                     f"{path}.tool_use.caller.tool_id: no `server_tool_use` block with id "
                     f"`{block['caller']['tool_id']}` comes before it in this turn"
-                )
-
-
-@rule("program_results_only", "The answer to a program's calls holds results and nothing else.")
-def program_results_only(request: Request) -> Iterator[str]:
-    for _, answer in _program_pairs(request):
-        for path, block in answer.blocks if answer else []:
-            if block["type"] != "tool_result":
-                yield (
-                    f"{path}: when responding to programmatic tool calls, the user message may "
-                    f"only contain `tool_result` blocks; found `{block['type']}`"
                 )
 
 
