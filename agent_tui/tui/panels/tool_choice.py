@@ -44,7 +44,7 @@ class ToolChoice(ScrollView, can_focus=True):
         if self.has_focus and (line := next(lines, None)) is not None:
             top, height = round(self.scroll_y), self.size.height
             if not top <= line < top + height:
-                self.scroll_to(y=line - height // 2, animate=False)
+                self.scroll_to(y=line - height // 2, animate=False, immediate=True)
         self.refresh()
 
     def _move(self, step: int) -> None:

@@ -66,6 +66,8 @@ class ToolsPanel(ToolChoice):
             self.call_after_refresh(self._go_to_end)
 
     def _go_to_end(self) -> None:
+        if self.has_focus:
+            return
         self._goal = self._scroll_of_now()
         self.scroll_to(y=self._goal, animate=False, immediate=True)
         self._following = True
