@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import answer_making
+
 Json = dict[str, Any]
 RECORDINGS = Path(__file__).parent.parent / "data" / "recordings"
 
@@ -109,8 +111,9 @@ def _block_events(index: int, block: Json, cut: Callable[[str], Iterable[int]]) 
             deltas += [delta(index, "thinking", thinking=p) for p in pieces(block["thinking"], cut)]
             deltas.append(delta(index, "signature", signature=block["signature"]))
         case "compaction":
-            begun["content"] = None
-            deltas.append(delta(index, "compaction", content=block["content"]))
+            come = {key: block[key] for key in ("content", "encrypted_content") if key in block}
+            begun |= dict.fromkeys(come)
+            deltas.append(delta(index, "compaction", **come))
         case "tool_use" | "server_tool_use" | "mcp_tool_use":
             begun["input"] = {}
             written = json.dumps(block["input"], ensure_ascii=False)
@@ -318,6 +321,8 @@ def recordings() -> dict[str, bytes]:
          block_start(1, {"type": "tool_use", "id": "call_1", "name": "read", "input": {}}),
          delta(1, "input_json", partial_json='{"path":"a"}')],
         end("tool_use"), encode=foreign_sse)  # fmt: skip
+    for name in answer_making.ANSWERS:
+        put(name, events_of(answer_making.message(name), lambda value: range(7, len(value), 11)))
     return made
 
 
