@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Iterator
 from typing import Final
 
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
 
@@ -36,7 +38,7 @@ FULL_SOON: Final = 0.8
 FULL: Final = 0.95
 
 
-class ContextPanel(Drawn):
+class ContextPanel(VerticalScroll, can_focus=False):
     """show() draws a state. It asks for a count (CountWanted) when it is looked at and nothing
     that still holds was told."""
 
@@ -44,14 +46,17 @@ class ContextPanel(Drawn):
         """Somebody looks, and what the next request holds has not been told."""
 
     def __init__(self, glyphs: Glyphs = UNICODE, *, id: str | None = None) -> None:
-        super().__init__(glyphs, id=id)
-        self._state = ContextState()
+        super().__init__(id=id)
+        self._text = ContextText(glyphs)
         self._seen = False
 
+    def compose(self) -> ComposeResult:
+        yield self._text
+
     def show(self, state: ContextState) -> None:
-        self._state = state
+        self._text.state = state
+        self._text.refresh(layout=True)
         self._ask()
-        self.refresh()
 
     def on_show(self) -> None:
         self._seen = True
@@ -61,8 +66,16 @@ class ContextPanel(Drawn):
         self._seen = False
 
     def _ask(self) -> None:
-        if self._seen and self._state.wants_count:
+        if self._seen and self._text.state.wants_count:
             self.post_message(self.CountWanted())
+
+
+class ContextText(Drawn):
+    """The lines of the panel."""
+
+    def __init__(self, glyphs: Glyphs) -> None:
+        super().__init__(glyphs)
+        self.state = ContextState()
 
     def render(self) -> Content:
         return Content("\n").join([*self._window(), *self._cache(), *self._session()])
@@ -70,7 +83,7 @@ class ContextPanel(Drawn):
     # --- what fills it ---------------------------------------------------------------------
 
     def _window(self) -> Iterator[Content]:
-        context = self._state.context
+        context = self.state.context
         if context is None:
             yield Content.styled(" nothing was sent yet", "$muted")
             yield Content("")
@@ -124,16 +137,16 @@ class ContextPanel(Drawn):
     # --- what the cache did -----------------------------------------------------------------
 
     def _cache(self) -> Iterator[Content]:
-        cache = self._state.cache
+        cache = self.state.cache
         if cache is None:
             return
-        yield Content.styled(" cache, last request", "$muted")
+        yield Content(" cache, last request")
         whole = cache.read + cache.written + cache.uncached
         part = f"{100 * cache.read / whole:.0f} %" if whole else ""
         yield self._row("  read", f"{cache.read:,}", note=part)
         yield self._row("  written", f"{cache.written:,}")
-        yield self._row("  neither", f"{cache.uncached:,}")
-        broken = self._state.last_break
+        yield self._row("  not cached", f"{cache.uncached:,}")
+        broken = self.state.last_break
         if broken is not None:
             words = f" {self.glyphs.warning} broke at answer {broken.number}: "
             yield Content.assemble(
@@ -146,10 +159,10 @@ class ContextPanel(Drawn):
     # --- what it has cost -------------------------------------------------------------------
 
     def _session(self) -> Iterator[Content]:
-        usage = self._state.usage
+        usage = self.state.usage
         if usage is None:
             return
-        yield Content.styled(" session", "$muted")
+        yield Content(" session")
         whole = usage.input + usage.cache_read + usage.cache_write
         part = f"{100 * usage.cache_read / whole:.0f} % from cache" if usage.cache_read else ""
         yield self._row("  in", f"{whole:,}", note=part)
