@@ -18,7 +18,10 @@ from agent_tui.conversation.endpoint import configured_endpoint
 from agent_tui.conversation.events import RetryEvent
 from agent_tui.conversation.retry import RetryPolicy
 from agent_tui.headless.exit_codes import exit_code
-from agent_tui.settings import load_settings
+from agent_tui.messages_api.client import make_client
+from agent_tui.messages_api.stream import raw_events
+from agent_tui.messages_api.wire_request import wire_request
+from agent_tui.settings import Settings, load_settings
 from tests.messages_api.cloud_stand_in import (
     EVENTS,
     FRAMES,
@@ -314,6 +317,62 @@ async def test_foundry_with_a_managed_identity(
         assert "ai.azure.com" in cloud.tokens[0].path
 
 
+# --- each setting, two values -----------------------------------------------------------------
+
+
+async def sent(settings: dict[str, Any]) -> Any:
+    """The first request with these settings, at the address its client makes up."""
+    import httpx2
+
+    seen: list[Any] = []
+
+    def answer(request: Any) -> Any:
+        seen.append(request)
+        return httpx2.Response(200, headers={"content-type": EVENTS}, content=b"")
+
+    endpoint = configured_endpoint(Settings(**settings), {})
+    assert endpoint is not None
+    http = httpx2.AsyncClient(transport=httpx2.MockTransport(answer))
+    client = make_client(endpoint.api).with_options(http_client=http)
+    wire = wire_request(endpoint.api, client, {"model": "m", "messages": []})
+    async for _ in raw_events(client, wire.body, path=wire.path):
+        pass
+    return seen[0]
+
+
+@pytest.mark.parametrize(
+    ("setting", "values", "others", "part"),
+    [
+        ("aws_region", ["eu-west-1", "us-east-2"], {"provider": "bedrock", "api_key": "key-1"},
+         "host"),
+        ("aws_workspace", ["wrkspc_a", "wrkspc_b"],
+         {"provider": "aws", "aws_region": "r-1", "api_key": "key-1"}, "anthropic-workspace-id"),
+        ("google_region", ["us-east5", "europe-west1"],
+         {"provider": "vertex", "google_project": "p", "auth_token": "tok-1"}, "host"),
+        ("google_region", ["global", "us"],
+         {"provider": "google-cloud", "google_project": "p", "google_workspace": "w",
+          "auth_token": "tok-1"}, "path"),
+        ("google_project", ["project-a", "project-b"],
+         {"provider": "vertex", "google_region": "global", "auth_token": "tok-1"}, "path"),
+        ("google_workspace", ["wrkspc_a", "wrkspc_b"],
+         {"provider": "google-cloud", "google_project": "p", "auth_token": "tok-1"}, "path"),
+        ("foundry_resource", ["res-a", "res-b"], {"provider": "foundry", "api_key": "key-1"},
+         "host"),
+    ],
+)  # fmt: skip
+async def test_each_setting_is_seen_on_the_wire(
+    setting: str, values: list[str], others: dict[str, str], part: str
+) -> None:
+    found: list[str] = []
+    for value in values:
+        request = await sent({setting: value, **others})
+        shown = {"host": request.url.host, "path": request.url.path}.get(part)
+        shown = shown if shown is not None else request.headers[part]
+        assert value in shown
+        found.append(shown.replace(value, "…"))
+    assert found[0] == found[1]
+
+
 # --- what goes wrong at a cloud --------------------------------------------------------------
 
 
@@ -400,10 +459,16 @@ async def test_a_refusal_says_what_to_look_at_on_that_cloud(
 async def test_a_gateway_may_answer_for_bedrock_with_plain_events(
     tmp_path: Path, bedrock: dict[str, str]
 ) -> None:
-    from tests.messages_api.stream_making import recordings
-
+    block = {"type": "content_block_start", "index": 0}
+    end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
+    events: list[dict[str, Any]] = [
+        {"type": "message_start", "message": {"id": "m", "role": "assistant", "content": []}},
+        {**block, "content_block": {"type": "text", "text": "Hello there"}},
+        end, {"type": "message_stop"},
+    ]  # fmt: skip
+    plain = "".join(f"data: {json.dumps(event)}\n\n" for event in events)
     with clouds() as cloud:
-        cloud.refuse.append(Refusal(200, recordings()["text"], {"content-type": EVENTS}))
+        cloud.refuse.append(Refusal(200, plain.encode(), {"content-type": EVENTS}))
         async with talking(tmp_path, **bedrock, base_url=cloud.url) as conversation:
             assert (await say(conversation)).text == "Hello there"
 
