@@ -8,6 +8,7 @@ from agent_tui.offline.demo.scene import Say, Scene, Script
 from agent_tui.offline.demo.turn import Outcome
 from agent_tui.offline.demo.words import fenced, plural
 from agent_tui.offline.demo.work import SUFFIXES, sample_arguments
+from agent_tui.programs import function_names
 
 LOOP = 20
 """Calls of the loop in the sample program."""
@@ -60,7 +61,7 @@ first, second, third = await asyncio.gather(
     {three},
 )
 for name, text in (({names[0]!r}, first), ({names[1]!r}, second), ({names[2]!r}, third)):
-    print(f"{{name}}: {{len(text.splitlines())}} lines")
+    print(f"{{name}} gave {{len(text)}} characters")
 
 # One after the other: the program waits {loop} times.
 total = 0
@@ -131,6 +132,12 @@ def _calls(scene: Scene) -> Script:
         return
     tools = scene.program_tools or {}
     names = _three(tools)
+    if not names:
+        yield Say(
+            f"Programs may call {', '.join(f'`{name}`' for name in tools)} here, and I do not try "
+            "out what may change things. `/tools` lets them call others."
+        )
+        return
     three = ",\n    ".join(_call(name, tools[name]) for name in names)
     one = _call(names[-1], tools[names[-1]])
     code = _BOTH.format(three=three, names=names, one=one, loop=LOOP)
@@ -151,33 +158,37 @@ def _run(scene: Scene, words: str, code: str) -> Script:
 
 
 _PLAIN = {
-    "read": {"path": "README.md"},
     "list": {},
     "glob": {"pattern": "*"},
     "grep": {"pattern": "TODO"},
     "shell": {"command": "echo hello"},
+    "read": {"path": "README.md"},
 }
 """Harmless arguments for tools that are known by name."""
 
-_UNWANTED = {"write", "edit", "shell"}
+_CHANGES = re.compile(
+    r"write|edit|delete|remove|create|send|post|put|update|set|move|rename|kill|run|exec|buy|pay"
+)
+"""A tool with such a word in its name is not tried out."""
 
 
 def _three(tools: dict[str, dict[str, Any]]) -> list[str]:
-    """Three names to call, some of them twice if there are fewer; harmless ones first."""
-    known = [name for name in ("list", "glob", "grep") if name in tools]
-    others = [name for name in tools if name not in known and name not in _UNWANTED]
-    names = (known + others or list(tools))[:3]
-    return [names[n % len(names)] for n in range(3)]
+    """Three names to call, some of them twice if there are fewer; none: nothing harmless."""
+    known = [name for name in _PLAIN if name in tools]
+    others = [name for name in tools if name not in _PLAIN and not _CHANGES.search(name.lower())]
+    names = (known + others)[:3]
+    return [names[n % len(names)] for n in range(3)] if names else []
 
 
 def _call(name: str, tool: dict[str, Any]) -> str:
+    called = next(c for c, n in function_names([name]).items() if n == name)
     properties = (tool.get("input_schema") or {}).get("properties") or {}
     arguments = _PLAIN.get(name)
     if arguments is None or not set(arguments) <= set(properties):
         arguments = sample_arguments(tool.get("input_schema") or {})
     if all(key.isidentifier() for key in arguments):
-        return f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
-    return f"{name}({arguments!r})"
+        return f"{called}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
+    return f"{called}({arguments!r})"
 
 
 def _missing_code(scene: Scene) -> str:
