@@ -8,6 +8,7 @@ only what is new is hashed and measured.
 import base64
 import hashlib
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
 
@@ -24,6 +25,19 @@ SOURCES: Final[tuple[Source, ...]] = (
 )  # fmt: skip
 """In the order of a request. prompts: what the user said; server: blocks of the API's own tools
 and whatever else the API sent."""
+SOURCE_WORDS: Final[Mapping[str, str]] = {
+    "system": "system prompt",
+    "tools": "tools",
+    "prompts": "your messages",
+    "answers": "answers",
+    "thinking": "thinking",
+    "calls": "tool calls",
+    "results": "tool results",
+    "server": "server tools",
+    "images": "images",
+    "answer": "last answer",
+}
+"""Of a ContextChangedEvent, in words; "answer" is the one that has just come."""
 
 PIXELS_PER_TOKEN: Final = 750
 IMAGE_TOKENS: Final = 1500

@@ -36,6 +36,11 @@ class AnswerUsage:
     seconds: float | None = None
 
     @property
+    def priced(self) -> bool:
+        """The cost is known, and is all of it."""
+        return self.cost is not None and (self.whole or self.cost == 0)
+
+    @property
     def rate(self) -> float | None:
         """Output tokens a second; None for an answer too short to tell."""
         if not self.whole or self.seconds is None or self.seconds < MIN_RATE_S:
@@ -96,6 +101,12 @@ class UsageTotals:
             whole=message.stop_reason not in ("aborted", "error"),
             seconds=seconds,
         )
+        self.count(answer)
+        self.context_tokens = usage_details.context_tokens(usage)
+        self.context_window = info_of(message.model).context_window
+        return answer
+
+    def count(self, answer: AnswerUsage) -> None:
         self.answers.append(answer)
         self.input += answer.input
         self.output += answer.output
@@ -105,11 +116,7 @@ class UsageTotals:
             self.thinking = (self.thinking or 0) + answer.thinking
         self.server_tools.update(answer.server_tools)
         self.cost_at_least += answer.cost or 0.0
-        if answer.cost is None or not (answer.whole or answer.cost == 0):
-            self.unpriced += 1
-        self.context_tokens = usage_details.context_tokens(usage)
-        self.context_window = info_of(message.model).context_window
-        return answer
+        self.unpriced += not answer.priced
 
     def event(self) -> UsageChangedEvent:
         return UsageChangedEvent(

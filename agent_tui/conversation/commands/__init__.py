@@ -2,7 +2,7 @@
 A face registers its own (such as /keys).
 """
 
-from agent_tui.conversation.commands import basic, sessions, tools
+from agent_tui.conversation.commands import basic, sessions, tools, usage
 from agent_tui.conversation.commands.registry import CommandRegistry
 
 
@@ -12,4 +12,5 @@ def default_registry() -> CommandRegistry:
     basic.register(registry)
     sessions.register(registry)
     tools.register(registry)
+    usage.register(registry)
     return registry

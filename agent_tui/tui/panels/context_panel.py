@@ -12,6 +12,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
 
+from agent_tui.conversation.request_look import SOURCE_WORDS
 from agent_tui.text import SafeText
 from agent_tui.tui.context_state import ContextState
 from agent_tui.tui.glyphs import UNICODE, Glyphs
@@ -19,18 +20,6 @@ from agent_tui.tui.lines import fit, left_right, one_line
 from agent_tui.tui.money import money
 from agent_tui.tui.plain import Drawn
 
-LABELS: Final = {
-    "system": "system prompt",
-    "tools": "tools",
-    "prompts": "your messages",
-    "answers": "answers",
-    "thinking": "thinking",
-    "calls": "tool calls",
-    "results": "tool results",
-    "server": "server tools",
-    "images": "images",
-    "answer": "last answer",
-}
 LABEL: Final = 15
 NUMBER: Final = 10
 NARROWEST_BAR: Final = 4
@@ -106,7 +95,9 @@ class ContextText(Drawn):
         largest = max(context.sources.values(), default=0)
         for source, tokens in context.sources.items():
             yield self._row(
-                LABELS.get(source, source), f"{tokens:,}", tokens / largest if largest else None
+                SOURCE_WORDS.get(source, source),
+                f"{tokens:,}",
+                tokens / largest if largest else None,
             )
         said = "shares estimated, total counted" if context.exact else "estimated, not counted"
         yield Content.styled(f" {self.glyphs.about} {said}", "$muted")
