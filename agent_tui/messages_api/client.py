@@ -1,6 +1,7 @@
 """The connection to a Messages API: where, with which credential; the SDK client for it."""
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -292,7 +293,7 @@ def _http_client(url: str) -> Any:
     except ImportError as error:
         raise ApiError(
             "Your environment names a SOCKS proxy, which needs one more package: "
-            "run pip install 'agent-tui[socks]', or name an HTTP proxy.",
+            f"run {sys.executable} -m pip install 'agent-tui[socks]', or name an HTTP proxy.",
             kind="endpoint",
             advice="",
         ) from error

@@ -151,7 +151,7 @@ async def test_f09_a_407_without_a_tunnel(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("HTTPS_PROXY", "socks5://127.0.0.1:1", ["SOCKS", "pip install 'agent-tui[socks]'"]),
+        ("HTTPS_PROXY", "socks5://127.0.0.1:1", ["SOCKS", "-m pip install 'agent-tui[socks]'"]),
         ("HTTPS_PROXY", "nonsense://h", ["HTTPS_PROXY", "http://host:port"]),
         ("ALL_PROXY", "ftp://h", ["ALL_PROXY", "http://host:port"]),
         ("SSL_CERT_FILE", "/nowhere/ca.pem", ["SSL_CERT_FILE", "cannot be read"]),
