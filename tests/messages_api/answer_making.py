@@ -125,6 +125,8 @@ CONTAINER = [
                      error_message="No such file: /no")),
     *_served("bash_code_execution", "srvtoolu_c7", {"command": "sleep 1000"},
              _failed("bash_code_execution", "execution_time_exceeded")),
+    *_served("code_execution", "srvtoolu_c8", {"code": "print(open('/data/sales.csv').read())"},
+             _failed("code_execution", "container_expired")),
     _text("`total.py` counts now."),
 ]  # fmt: skip
 

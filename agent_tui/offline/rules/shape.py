@@ -108,8 +108,10 @@ _OPEN_BLOCKS: dict[str, dict[str, tuple[tuple[str, ...], bool]]] = {
     "document": {"source": ((_DICT,), True)},
     "container_upload": {"file_id": ((_STR,), True)},
 }
-_USER_ONLY = {"image", "tool_result", "search_result", "container_upload"}
-_USER_TYPES = _USER_ONLY | {"text", "document", "tool_addition", "tool_removal"}
+_USER_ONLY = {"image", "tool_result", "search_result"}
+_USER_TYPES = _USER_ONLY | {
+    "text", "document", "container_upload", "tool_addition", "tool_removal"
+}  # fmt: skip
 _RESULT_TYPES = {"text", "image", "search_result", "document", "tool_reference", "browser_state"}
 
 
