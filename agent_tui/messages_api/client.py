@@ -251,7 +251,7 @@ def _cloud_client(endpoint: ApiEndpoint, common: dict[str, Any]) -> Any:
             given = {"resource": where["resource"], "api_key": endpoint.api_key}
             if token is not None:
                 given["azure_ad_token_provider"] = lambda: token
-            elif endpoint.api_key is None and not endpoint.signs_itself:
+            elif endpoint.api_key is None:
                 given["azure_ad_token_provider"] = _entra_tokens()
         case _:
             given = {"aws_region": where["region"], "aws_profile": where["profile"]}

@@ -176,7 +176,9 @@ def check_provider(
                 "correct it; only letters, digits and hyphens stand in it."
             )
     _check_credential_kind(provider, api_key, auth_token, cloud)
-    has_credential = bool(api_key or auth_token or signs_itself)
+    # Google's clients leave an Authorization header as it is; the others put theirs in its place.
+    signed = signs_itself and facts.settings == "google"
+    has_credential = bool(api_key or auth_token or signed)
     match provider:
         case "bedrock-mantle":
             if cloud.region is None and (base_url is None or not has_credential):
