@@ -130,11 +130,23 @@ class _Message(_Model):
     timestamp: float = Field(default_factory=time.time)
 
 
+class ContainerUpload(_Model):
+    """A file at the service that a message puts into the code-execution container.
+
+    name, size (bytes): for people; only the id is sent.
+    """
+
+    file_id: str
+    name: str = ""
+    size: int | None = None
+
+
 class UserMessage(_Message):
     """What the user said. queue_item_id: the queue item this delivery came from, if any."""
 
     role: Literal["user"] = "user"
     content: list[UserBlock] = Field(default_factory=list[UserBlock])
+    uploads: list[ContainerUpload] = Field(default_factory=list[ContainerUpload])
     queue_item_id: str | None = None
 
     @field_validator("content", mode="before")

@@ -26,8 +26,7 @@ RUNS_TOLD = 50
 class ContainerWatch:
     """Feed it every AgentEvent. Says nothing before a first container has an id.
 
-    last: what was told last, for a face that comes later. found_files: called with the ids of
-    files that nothing is known of yet; know_file() says it then.
+    last: what was told last, for a face that comes later.
     """
 
     def __init__(
@@ -43,7 +42,12 @@ class ContainerWatch:
         self._attached: list[dict[str, Any]] = []
         self._expiry: asyncio.TimerHandle | None = None
         self.last: ContainerChangedEvent | None = None
-        self.found_files: Callable[[list[str]], None] = lambda ids: None
+        self._found_files: Callable[[list[str]], None] | None = None
+
+    def tell_files_to(self, fn: Callable[[list[str]], None]) -> None:
+        """fn gets the ids of files of which nothing is known yet; know_file() says it then."""
+        self._found_files = fn
+        self._ask_for_files()
 
     def enter(self, container: Container | None, messages: Iterable[Any] = ()) -> None:
         """Begin anew with what a session knows: its live container, its history."""
@@ -151,11 +155,13 @@ class ContainerWatch:
         return {**file, **self._known.get(str(file.get("file_id")), {})}
 
     def _ask_for_files(self) -> None:
+        if self._found_files is None:
+            return
         ids = [str(file.get("file_id")) for file in self._state.files if file.get("file_id")]
         new = [id for id in ids if id not in self._known and id not in self._asked]
         if new:
             self._asked.update(new)
-            self.found_files(new)
+            self._found_files(new)
 
     def _watch_expiry(self) -> None:
         """Tell that it has expired when its time is over, though nothing else happens then."""

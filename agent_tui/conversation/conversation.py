@@ -37,6 +37,7 @@ from agent_tui.agent.messages import (
 from agent_tui.agent.tools import AgentTool
 from agent_tui.conversation.approvals import Approvals
 from agent_tui.conversation.commands import default_registry
+from agent_tui.conversation.container_files import ContainerFiles
 from agent_tui.conversation.context_measure import ContextMeasure
 from agent_tui.conversation.driver import RunDriver
 from agent_tui.conversation.endpoint import Endpoint, secret_mask
@@ -135,6 +136,7 @@ class Conversation:
         self._registry = default_registry()
         self._model_call = ModelCall(stream_function, self._policy, self._emit)
         self._model_call.enter(session)
+        self.files = ContainerFiles(endpoint.api, self._model_call.watch)
         self._announced: set[str] = set()
         self._records: dict[str, asyncio.Event] = {}
         self._last_status: Status = "ready"
@@ -280,6 +282,8 @@ class Conversation:
         self, message: UserMessage | CustomMessage, kind: Literal["steer", "follow_up"] = "steer"
     ) -> Submitted:
         """As submit, for a message that is already made."""
+        if isinstance(message, UserMessage):
+            message = self.files.attach_to(message)
         if not self.driver.running:
             self.driver.start([message])
             self._set_status("waiting")
@@ -479,6 +483,7 @@ class Conversation:
                 self._emit(SettingChangedEvent(name, now))
         closing = self._link.switch(session, carry=self._in_command)
         self._model_call.enter(session)
+        self.files.forget()
         self.meters.begin(self.messages)
         self._emit(self.usage.event())
         await closing
@@ -545,6 +550,13 @@ class Conversation:
         """The transcript; read it, do not write it."""
         return self.agent.state.messages
 
+    def new_container(self) -> None:
+        """Give the live container up: the next program gets a fresh one. Only while idle."""
+        if self.driver.running:
+            raise AgentBusyError
+        self._model_call.new_container(self.agent.context_messages())
+        self.files.forget()
+
     @property
     def container(self) -> ContainerChangedEvent | None:
         """What was told of the container last; None while there was none."""
@@ -589,6 +601,7 @@ class Conversation:
         except TimeoutError:
             log.warning("the run did not settle within 3 s at the end")
         self._model_call.watch.close()
+        self.files.close()
         await self.models.close()
         await self._link.close()
         if self.endpoint.close is not None:

@@ -11,7 +11,7 @@ import hashlib
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -20,12 +20,14 @@ from agent_tui.agent.events import StreamEvent
 from agent_tui.agent.llm_messages import repair
 from agent_tui.agent.loop import LLMContext, StreamFunction, StreamOptions
 from agent_tui.agent.messages import (
+    AgentMessage,
     AssistantMessage,
     Container,
     ImageContent,
     Message,
     TextContent,
     ThinkingContent,
+    ToolResultMessage,
     UserMessage,
     text_content,
 )
@@ -56,7 +58,7 @@ _ABOUT_IMAGES = re.compile(r"\bimages?\b|media.?type", re.IGNORECASE)
 class Mend:
     """One change of what is sent; sessions.records.MendRecord says what the fields hold."""
 
-    what: Literal["thinking", "image", "note"]
+    what: Literal["thinking", "image", "upload", "note"]
     ids: tuple[str, ...]
     text: str = ""
 
@@ -96,12 +98,14 @@ class Mending:
         self._clock = clock
         self._thinking: set[str] = set()
         self._images: set[str] = set()
+        self._uploads: set[str] = set()
         self._notes: dict[str, str] = {}
 
     def load(self, mends: Sequence[Any]) -> None:
         """Begin anew with these (of a session)."""
         self._thinking.clear()
         self._images.clear()
+        self._uploads.clear()
         self._notes.clear()
         for mend in mends:
             self._take(Mend(mend.what, tuple(mend.ids), mend.text))
@@ -112,6 +116,8 @@ class Mending:
                 self._thinking.update(mend.ids)
             case "image":
                 self._images.update(mend.ids)
+            case "upload":
+                self._uploads.update(mend.ids)
             case "note" if mend.ids:
                 self._notes[mend.ids[0]] = mend.text
             case _:
@@ -126,7 +132,9 @@ class Mending:
             if isinstance(message, AssistantMessage):
                 sent += without_thinking([message]) if message.id in self._thinking else [message]
             else:
-                sent.append(_without_images(message, self._images) if self._images else message)
+                if self._images:
+                    message = _without_images(message, self._images)
+                sent.append(_without_uploads(message, self._uploads))
             while (text := self._notes.get(sent[-1].id)) is not None:
                 sent.append(_note(sent[-1], text))
         return sent
@@ -215,6 +223,8 @@ class Mending:
             case "server" if error.status == 500:
                 # Seen for a container that was reclaimed: no type, no word of it.
                 return self._without_container(attempt, "may be gone")
+            case "not_found" | "invalid_request" if self._without_upload(error, attempt):
+                return True
             case "too_large" | "invalid_request":
                 return await self._without_image(error, model, attempt)
             case _:
@@ -254,6 +264,37 @@ class Mending:
             "it, and the model is told."
         )
         return True
+
+    def _without_upload(self, error: ApiError, attempt: _Try) -> bool:
+        """A file for the container that the service has no more: it is left out."""
+        messages = attempt.context.messages
+        gone = {
+            upload.file_id: upload.name or upload.file_id
+            for message in messages
+            if isinstance(message, UserMessage)
+            for upload in message.uploads
+            if upload.file_id in error.message
+        }
+        if not gone:
+            return False
+        attempt.mends.append(Mend("upload", tuple(gone)))
+        attempt.context = replace(
+            attempt.context, messages=[_without_uploads(m, gone.keys()) for m in messages]
+        )
+        self._notify(
+            f"The service has the uploaded {', '.join(gone.values())} no more: left out from here "
+            "on, and the request is sent once more. /container upload sends it again."
+        )
+        return True
+
+    def new_container(self, messages: Sequence[AgentMessage]) -> None:
+        """The user has given the container up: the model is told behind these messages."""
+        for message in reversed(messages):
+            if isinstance(message, AssistantMessage | UserMessage | ToolResultMessage):
+                mend = Mend("note", (message.id,), CONTAINER_NOTE)
+                self._take(mend)
+                self._keep_record(mend)
+                return
 
     async def _without_image(self, error: ApiError, model: str, attempt: _Try) -> bool:
         messages = attempt.context.messages
@@ -325,6 +366,17 @@ def _without_images(message: Message, digests: set[str]) -> Message:
         for block in message.content
     ]
     return message.model_copy(update={"content": content})
+
+
+def _without_uploads(message: Message, gone: Collection[str]) -> Message:
+    if not gone or not isinstance(message, UserMessage):
+        return message
+    if not any(upload.file_id in gone for upload in message.uploads):
+        return message
+    kept = [upload for upload in message.uploads if upload.file_id not in gone]
+    names = ", ".join(u.name or u.file_id for u in message.uploads if u.file_id in gone)
+    note = TextContent(text=f"[left out, as the service has it no more: {names}]")
+    return message.model_copy(update={"uploads": kept, "content": [*message.content, note]})
 
 
 def _named(where: re.Match[str], model: str, attempt: _Try) -> set[str]:

@@ -2,13 +2,13 @@
 the live container, tools in a stable order, mending of what was refused, retries.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
 from agent_tui.agent.events import StreamEvent
 from agent_tui.agent.loop import LLMContext, StreamFunction, StreamOptions
-from agent_tui.agent.messages import AssistantMessage, Container
+from agent_tui.agent.messages import AgentMessage, AssistantMessage, Container
 from agent_tui.agent.tools import AgentTool
 from agent_tui.conversation.container_watch import ContainerWatch
 from agent_tui.conversation.events import ContainerChangedEvent, NoticeEvent, RetryEvent
@@ -77,6 +77,16 @@ class ModelCall:
                 "The code execution container has expired, with its files; the next program gets "
                 "a new one.",
             )
+
+    def new_container(self, messages: Sequence[AgentMessage]) -> None:
+        """The user wants a new one: the next request goes out without the id of this one."""
+        if self.container is None:
+            return
+        self.container = None
+        if self.link is not None:
+            self.link.container(None)
+        self.mending.new_container(messages)
+        self.watch.forgotten()
 
     def _offered(self, tools: list[AgentTool]) -> list[AgentTool]:
         """Those a request can name; the user is told of each other one, once (A32)."""

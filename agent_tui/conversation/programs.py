@@ -5,10 +5,8 @@ from typing import Any
 
 from agent_tui.agent.messages import AgentMessage, AssistantMessage, OpaqueContent
 from agent_tui.agent.tools import AgentTool
+from agent_tui.messages_api.container import GONE
 from agent_tui.messages_api.server_tools import CODE_EXECUTION, for_programs
-
-GONE = frozenset({"container_expired", "container_not_found"})
-"""Error codes of a program whose container is used no more; an open set (facts)."""
 
 
 def program_ids(messages: Sequence[AgentMessage]) -> Iterator[str]:

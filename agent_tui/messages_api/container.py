@@ -39,6 +39,9 @@ PROGRAM_TOOLS = frozenset({"code_execution", "bash_code_execution"})
 """Names of server_tool_use that run a program in the container. Only the first can call tools,
 and only its programs are numbered."""
 
+GONE = frozenset({"container_expired", "container_not_found"})
+"""Error codes of a program whose container is used no more; an open set (facts)."""
+
 Estimate = Callable[[str], int]
 
 
@@ -362,7 +365,7 @@ class ContainerState:
                 for file in cast(list[Any], listed)
                 if isinstance(file, dict) and cast(dict[str, Any], file).get("file_id") not in known
             ]
-        if fields.get("error_code") == "container_expired":
+        if fields.get("error_code") in GONE:
             self.gone(now)
 
     def _program_ends(self, program: Program, fields: dict[str, Any], now: float) -> None:

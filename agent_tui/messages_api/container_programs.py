@@ -24,9 +24,10 @@ class ProgramCall:
 
 @dataclass(slots=True, eq=False)
 class Program:
-    """One program. number: in the conversation, from 1; 0 for a command line. started_at, ended_at: seconds since
-    1970, from when its code was whole until its result came; None when not known. about: the
-    times are those of stored messages, so `seconds` holds the writing of the code as well.
+    """One program. number: in the conversation, from 1; 0 for a command line. started_at,
+    ended_at: seconds since 1970, from when its code was whole until its result came; None when
+    not known. about: the times are those of stored messages, so `seconds` holds the writing of
+    the code as well.
 
     exit_code: None while it runs, and where the service gave none. calls: made so far; failed:
     those whose result was an error. results: those that reached it; kept_out: their tokens.

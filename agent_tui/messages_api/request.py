@@ -32,6 +32,7 @@ from agent_tui.messages_api.wire_blocks import (
     assistant_blocks,
     result_block,
     text_block,
+    upload_blocks,
     user_blocks,
 )
 from agent_tui.messages_api.wire_text import clean_tree
@@ -71,7 +72,10 @@ def build_request(
     """
     info = info or model_info(model)
     history = without_thinking(context.messages) if strip_thinking else context.messages
-    messages = _Conversation(history).build()
+    programs = any(
+        str(tool.wire.get("type")).startswith("code_execution_") for tool in context.tools
+    )
+    messages = _Conversation(history, programs=programs).build()
     if not messages:
         raise ApiError("There is nothing to send.", kind="invalid_request",
                        advice="Write a message first.")  # fmt: skip
@@ -116,8 +120,9 @@ def without_thinking(messages: Sequence[Message]) -> list[Message]:
 class _Conversation:
     """Builds the `messages` list: one user message for all that stands between two replies."""
 
-    def __init__(self, history: Sequence[Message]) -> None:
+    def __init__(self, history: Sequence[Message], *, programs: bool) -> None:
         self._history = history
+        self._programs = programs
         self._images = ImageBudget(list(_images(history)))
         self._wire: list[dict[str, Any]] = []
         self._results: list[Block] = []
@@ -133,6 +138,7 @@ class _Conversation:
                 case ToolResultMessage():
                     self._result(message)
                 case UserMessage():
+                    self._texts += upload_blocks(message.uploads, taken=self._programs)
                     self._texts += user_blocks(message.content, self._images)
         self._close_group()
         if self._wire and self._wire[-1]["role"] == "assistant":

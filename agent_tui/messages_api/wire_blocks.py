@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from agent_tui.agent.messages import (
     AssistantMessage,
+    ContainerUpload,
     ImageContent,
     OpaqueContent,
     TextContent,
@@ -37,6 +38,18 @@ def user_blocks(
         elif block.text.strip():
             blocks.append(text_block(wire_text(block.text)))
     return blocks
+
+
+def upload_blocks(uploads: Iterable[ContainerUpload], *, taken: bool) -> list[Block]:
+    """Files for the container. taken: the request offers code execution; without it the API
+    refuses them, and a note stands in their place."""
+    if taken:
+        return [{"type": "container_upload", "file_id": upload.file_id} for upload in uploads]
+    return [
+        text_block(wire_text(f"[a file, {upload.name or upload.file_id}, left out: there is no "
+                             "code execution now]"))
+        for upload in uploads
+    ]  # fmt: skip
 
 
 def result_block(

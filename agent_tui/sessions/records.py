@@ -150,8 +150,8 @@ class LeafRecord(_Record):
 class MendRecord(_Record):
     """What requests leave out or add since a service refused the history as it is; the
     messages stay as they were. what: "thinking" (of the messages `ids`), "image" (ids: the
-    first 16 hex digits of the SHA-256 of its base64 text), "note" (`text`, said by the user
-    behind the message ids[0])."""
+    first 16 hex digits of the SHA-256 of its base64 text), "upload" (ids of files), "note"
+    (`text`, said by the user behind the message ids[0])."""
 
     type: Literal["mend"] = "mend"
     what: str

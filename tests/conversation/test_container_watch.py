@@ -167,7 +167,7 @@ def test_files_are_asked_for_once_and_told_with_what_is_known():
     told: list[ContainerChangedEvent] = []
     asked: list[list[str]] = []
     watch = ContainerWatch(told.append, clock=lambda: 0.0)
-    watch.found_files = asked.append
+    watch.tell_files_to(asked.append)
     watch.enter(Container(id="c1"))
     made = {"type": "code_execution_output", "file_id": "file_1"}
     result = {**RESULT, "content": {**RESULT["content"], "content": [made]}}

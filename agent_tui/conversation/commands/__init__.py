@@ -2,7 +2,7 @@
 A face registers its own (such as /keys).
 """
 
-from agent_tui.conversation.commands import basic, sessions, tools, usage
+from agent_tui.conversation.commands import basic, container, sessions, tools, usage
 from agent_tui.conversation.commands.registry import CommandRegistry
 
 
@@ -10,6 +10,7 @@ def default_registry() -> CommandRegistry:
     """The commands every conversation has."""
     registry = CommandRegistry()
     basic.register(registry)
+    container.register(registry)
     sessions.register(registry)
     tools.register(registry)
     usage.register(registry)

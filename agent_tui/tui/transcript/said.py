@@ -15,6 +15,7 @@ from agent_tui.text import clean
 from agent_tui.tui.transcript.blocks import BashBlock, Block, Delivery, PromptBlock
 from agent_tui.tui.transcript.notices import NoticeBlock, SeparatorBlock
 from agent_tui.tui.transcript.page import Page
+from agent_tui.tui.transcript.program_tree import file_label
 
 
 class Said:
@@ -67,6 +68,9 @@ class Said:
         text = message.text
         if images:
             shown = f"[{images} image{'s' if images > 1 else ''}]"
+            text = f"{text}\n{shown}" if text else shown
+        for upload in getattr(message, "uploads", ()):
+            shown = f"[{file_label(upload.name or upload.file_id, upload.size)}, to the container]"
             text = f"{text}\n{shown}" if text else shown
         block = PromptBlock(text, note=note)
         item = message.queue_item_id
