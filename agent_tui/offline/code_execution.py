@@ -5,7 +5,7 @@ of the client's conversation: its calls go out as tool_use blocks, its output co
 message, and the source is asked how the model goes on.
 """
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any
 
 from agent_tui.offline.answers import Answer, ReplySource
@@ -19,10 +19,11 @@ from agent_tui.offline.containers import (
     unknown_problem,
 )
 from agent_tui.offline.file_store import FileStore
+from agent_tui.offline.prompt_cache import PromptCache
 from agent_tui.offline.rules import ApiProblem
 from agent_tui.offline.rules.registry import is_program_call
 from agent_tui.offline.rules.tools import for_programs
-from agent_tui.offline.wire import ProgramStart, Reply, fill_usage
+from agent_tui.offline.wire import ProgramStart, Reply, estimate_tokens, fill_usage
 from agent_tui.programs import CallResult, Finished, Paused, Sandbox, Step
 from agent_tui.programs.threads import in_thread
 
@@ -40,6 +41,13 @@ class CodeExecution:
         self.options = options
         self.containers = Containers(options, self._make_sandbox)
         self._files = files
+        self._cache = PromptCache(estimate_tokens)
+
+    def fill_usage(
+        self, reply: Reply, body: dict[str, Any], said_before: Sequence[dict[str, Any]] = ()
+    ) -> None:
+        """wire.fill_usage, with what the prompt cache did for this request."""
+        fill_usage(reply, body, said_before, cached=self._cache.share(body))
 
     async def _make_sandbox(self) -> Sandbox:
         def load() -> Sandbox:
@@ -76,7 +84,7 @@ class CodeExecution:
         if answer.problem is not None or answer.delivery.raw_sse is not None:
             return answer
         if answer.reply.program is None:
-            fill_usage(answer.reply, body)
+            self.fill_usage(answer.reply, body)
             if container is not None:
                 self.name(container, answer.reply)
                 answer.container = container.as_json
@@ -235,7 +243,7 @@ class _Turn:
         assert self._container is not None
         self._said = [result]
         reply = Reply([result])
-        fill_usage(reply, self._body)
+        self._owner.fill_usage(reply, self._body)
         stages = self._after(program.name_container)
         return Answer(reply, stages=stages, container=self._container.as_json)
 
@@ -307,7 +315,7 @@ class _Turn:
         return Answer(reply)
 
     def _fill(self, reply: Reply) -> None:
-        fill_usage(reply, self._body, self._said)
+        self._owner.fill_usage(reply, self._body, self._said)
 
 
 def _code_tool(body: dict[str, Any]) -> dict[str, Any] | None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from agent_tui.offline.prompt_cache import CacheShare
 from agent_tui.offline.token_count import text_tokens
 
 Part = Literal["start", "thinking", "text", "arguments", "block", "end"]
@@ -319,10 +320,18 @@ def is_sampled(block: dict[str, Any]) -> bool:
     )
 
 
+_INPUT_SIDE = {"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"}
+
+
 def fill_usage(
-    reply: Reply, body: dict[str, Any], said_before: Sequence[dict[str, Any]] = ()
+    reply: Reply,
+    body: dict[str, Any],
+    said_before: Sequence[dict[str, Any]] = (),
+    *,
+    cached: CacheShare | None = None,
 ) -> None:
     """Completes reply.usage with estimates; values already there (a scenario's) win.
+    cached: what the prompt cache did for the request; a scenario's counts are left alone.
 
     said_before: blocks of the same message that came before the reply's: what the model wrote of
     them is output too, and the results among them it has read.
@@ -330,11 +339,10 @@ def fill_usage(
     content = [*said_before, *reply.content]
     sampled = [block for block in content if is_sampled(block)]
     read = [block for block in content if str(block.get("type")).endswith("_tool_result")]
+    share = CacheShare() if cached is None or _INPUT_SIDE & reply.usage.keys() else cached
+    tokens = input_tokens(body) + (estimate_tokens(read) if read else 0)
     usage: dict[str, Any] = {
-        "input_tokens": input_tokens(body) + (estimate_tokens(read) if read else 0),
-        "cache_creation_input_tokens": 0,
-        "cache_read_input_tokens": 0,
-        "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0},
+        **share.usage(tokens),
         "output_tokens": estimate_tokens(sampled) if sampled else 0,
         "service_tier": "standard",
         "inference_geo": "not_available",

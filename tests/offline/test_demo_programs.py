@@ -79,9 +79,11 @@ class TestPrograms:
         client = Client(serve(), builtin(CALLERS))
         responses = client.run("run a program", workspace(FILES))
         made = [[c["name"] for c in r["content"] if c["type"] == "tool_use"] for r in responses]
-        assert made == [["list", "glob", "grep"], *[["grep"]] * 20, []]
+        assert made == [["list", "glob", "grep"], *[["glob"]] * 20, []]
         assert client.outcome["stderr"] == ""
         text = client.last["content"][-1]["text"]
+        patterns = [r["content"][0]["input"]["pattern"] for r in responses[1:21]]
+        assert len(set(patterns)) == 20 and "**/*.py" in patterns
         brought = sum(len(str(workspace(FILES)({"name": n, "input": {}}))) for r in made for n in r)
         assert "made 23 calls" in text and f"brought {brought} characters" in text
         assert client.state()["programs"] == 1

@@ -10,8 +10,9 @@ from agent_tui.offline.demo.words import fenced, plural
 from agent_tui.offline.demo.work import SUFFIXES, sample_arguments
 from agent_tui.programs import function_names
 
-LOOP = 20
-"""Calls of the loop in the sample program."""
+KINDS = [*SUFFIXES, "md", "txt", "json", "toml", "yaml", "svg"]
+LOOP = len(KINDS)
+"""Calls of the loop in the sample program: 20."""
 
 _MOST_READ = 60
 
@@ -64,6 +65,18 @@ for name, text in (({names[0]!r}, first), ({names[1]!r}, second), ({names[2]!r},
     print(f"{{name}} gave {{len(text)}} characters")
 
 # One after the other: the program waits {loop} times.
+{rest}"""
+
+_LOOP_OF_KINDS = """\
+kinds = {kinds}
+counts = {{}}
+for kind in kinds:
+    found = await glob(pattern=f"**/*.{{kind}}")
+    counts[kind] = 0 if found.startswith("[") else len(found.splitlines())
+print(f"{{len(kinds)}} kinds of files:", {{k: n for k, n in counts.items() if n}})
+"""
+
+_LOOP_OF_ONE = """\
 total = 0
 for number in range({loop}):
     text = await {one}
@@ -139,8 +152,11 @@ def _calls(scene: Scene) -> Script:
         )
         return
     three = ",\n    ".join(_call(name, tools[name]) for name in names)
-    one = _call(names[-1], tools[names[-1]])
-    code = _BOTH.format(three=three, names=names, one=one, loop=LOOP)
+    if "glob" in names:
+        rest = _LOOP_OF_KINDS.format(kinds=KINDS)
+    else:
+        rest = _LOOP_OF_ONE.format(one=_call(names[-1], tools[names[-1]]), loop=LOOP)
+    code = _BOTH.format(three=three, names=names, rest=rest, loop=LOOP)
     yield from _run(
         scene,
         f"The program calls three tools at once, then one {LOOP} times in a loop. It pauses at "
