@@ -9,7 +9,13 @@ from agent_tui.conversation import model_lists
 from agent_tui.conversation.endpoint import Endpoint
 from agent_tui.conversation.model_lists import KnownModels
 from agent_tui.messages_api.addresses import endpoint_host, is_loopback
-from agent_tui.messages_api.models import ModelInfo, list_models, model_info, retrieve_model
+from agent_tui.messages_api.models import (
+    ModelInfo,
+    info_from_api,
+    list_models,
+    model_info,
+    retrieve_model,
+)
 from agent_tui.messages_api.prices import FREE
 from agent_tui.messages_api.providers import default_model
 
@@ -53,9 +59,7 @@ class ModelChoice:
         or guesses."""
         wanted = name or self.name
         info = self._known.models.get(wanted) or model_info(wanted)
-        if self._endpoint.demo:
-            return replace(info, prices=FREE)
-        return info
+        return replace(info, prices=FREE) if self._endpoint.demo else info
 
     async def names(self) -> list[str]:
         """Ids the endpoint lists (asked once); what was found on loopback if it cannot say."""
@@ -114,8 +118,12 @@ class ModelChoice:
         self.on_learned()
 
     async def _load(self) -> None:
-        if self._keeps and not self._loaded:
-            self._loaded = True
+        if self._loaded:
+            return
+        self._loaded = True
+        if self._endpoint.demo:
+            self._known = await asyncio.to_thread(_of_the_demo)
+        elif self._keeps:
             self._known = await asyncio.to_thread(model_lists.load, self._endpoint.api.url)
 
     def _store(self, models: list[ModelInfo]) -> None:
@@ -136,3 +144,11 @@ class ModelChoice:
         if self._learning is not None:
             self._learning.cancel()
             await asyncio.wait([self._learning])
+
+
+def _of_the_demo() -> KnownModels:
+    """Its server runs in this process: nothing has to be asked."""
+    from agent_tui.offline.models import demo_models
+
+    found = [info_from_api(entry) for entry in demo_models()]
+    return KnownModels({m.id: m for m in found if m is not None}, 0.0)
