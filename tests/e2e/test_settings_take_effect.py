@@ -20,6 +20,7 @@ TWO_CALLS = [
     {"name": "shell", "input": {"command": MEET}},
     {"name": "shell", "input": {"command": "touch here"}},
 ]
+DOCS = "https://docs.example.com/mcp"
 SLOW_COMMAND = [{"name": "shell", "input": {"command": "sleep 1.2; echo it finished"}}]
 
 TURNS: list[dict[str, Any]] = [
@@ -54,12 +55,12 @@ def keys() -> Iterator[Catcher]:
 
 def toml(**settings: Any) -> str:
     """JSON's strings, numbers, booleans and lists are TOML's too."""
-    lines = [
-        f"{name} = {json.dumps(value)}" for name, value in settings.items() if name != "headers"
-    ]
-    headers = settings.get("headers") or {}
-    table = [f"{json.dumps(name)} = {json.dumps(value)}" for name, value in headers.items()]
-    return "\n".join([*lines, *(["[headers]", *table] if table else [])]) + "\n"
+    plain = {name: value for name, value in settings.items() if not isinstance(value, dict)}
+    lines = [f"{name} = {json.dumps(value)}" for name, value in plain.items()]
+    for name in settings.keys() - plain.keys():  # tables come last
+        lines.append(f"[{name}]")
+        lines += [f"{json.dumps(k)} = {json.dumps(v)}" for k, v in settings[name].items()]
+    return "\n".join(lines) + "\n"
 
 
 def environment(**settings: Any) -> dict[str, str]:
@@ -94,6 +95,8 @@ def runs(
             headers={"X-Team": "blue"},
             tool_execution="parallel",
             allow=["shell"],
+            programmatic="both",
+            tools={"web_search": "direct", "grep": "off", "shell": "direct"},
         )
     )
     instead = folder("config") / "instead.toml"
@@ -108,6 +111,8 @@ def runs(
         tool_execution="sequential",
         allow="grep,shell",
         shell_timeout_s=90,
+        programmatic="programmatic",
+        tools="shell=direct,web_search=both,memory=direct",
     )
     at = ["--base-url", server.url, "--allow", "shell"]
     return {
@@ -118,7 +123,12 @@ def runs(
             *("--system-prompt", "You are a flag.", "--append-system-prompt", "Wave."),
             *("--base-url", other_server.url),
             home=both_files,
-            env=environment(model="model-of-the-environment", base_url=server.url),
+            env=environment(
+                model="model-of-the-environment",
+                base_url=server.url,
+                programmatic="both",
+                connector={"docs": {"url": DOCS, "authorization_token": "token-of-the-docs"}},
+            ),
         ),
         "short shell": begin(
             *at, "-p", "slow command, short", env=environment(shell_timeout_s=0.3)
@@ -170,6 +180,40 @@ def test_flags_win_over_both(runs: dict[str, Run], other_server: OfflineProcess)
     assert request.body["max_tokens"] == 11_111, "what the flags leave open is the file's"
     (system,) = request.body["system"]
     assert system["text"] == "You are a flag.\n\nWave."
+
+
+PROGRAM = "code_execution_20260120"
+
+
+def callers(request: Seen) -> dict[str, Any]:
+    return {t.get("name"): t.get("allowed_callers") for t in request.body["tools"]}
+
+
+def test_who_may_call_the_tools(runs: dict[str, Run], server: OfflineProcess) -> None:
+    for name in ("file", "environment"):
+        assert runs[name].result().returncode == 0
+    of_file = callers(only(server, "two calls, file"))
+    assert of_file["read"] == ["direct", PROGRAM] and of_file["shell"] is None
+    assert of_file["web_search"] == ["direct"] and "grep" not in of_file
+    of_environment = callers(only(server, "two calls, environment"))
+    assert of_environment["read"] == of_environment["grep"] == [PROGRAM]
+    assert of_environment["web_search"] == ["direct", PROGRAM]
+    assert of_environment["shell"] is None and "memory" in of_environment
+    assert "code_execution" in of_file and "code_execution" in of_environment
+
+
+def test_the_connector_is_not_for_programs(
+    runs: dict[str, Run], other_server: OfflineProcess
+) -> None:
+    run = runs["flag"].result()
+    request = only(other_server, "answer by flag")
+    (server,) = request.body["mcp_servers"]
+    assert (server["name"], server["url"]) == ("docs", DOCS)
+    assert server["authorization_token"] == "(hidden)", "sent; the server's log hides it"
+    assert "mcp-client-2025-11-20" in request.headers["anthropic-beta"]
+    assert all("allowed_callers" not in t for t in request.body["tools"])
+    assert b"direct: programs do not go together with the connector (docs)" in run.stderr
+    assert b"token-of-the-docs" not in run.stdout + run.stderr
 
 
 def test_thinking_goes_out_as_the_model_wants_it(
