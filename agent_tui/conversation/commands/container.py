@@ -3,7 +3,7 @@
 import shlex
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -217,7 +217,11 @@ def _match(files: Sequence[Known], wanted: str) -> Known | None:
 
 async def _preview(conversation: "Conversation", wanted: str) -> CommandResult:
     file = await _find(conversation, wanted)
-    if file.downloadable is False:
+    if file.downloadable is None:
+        file = replace(
+            _of_service(await conversation.files.api.metadata(file.id)), where=file.where
+        )
+    if not file.downloadable:
         raise FilesError(f"{clean(file.name)} was uploaded: the service does not give it back.")
     head = await conversation.files.api.head(file.id)
     data: dict[str, Any] = file.as_json() | {"kind": "binary", "text": None}
