@@ -34,7 +34,9 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "disabled_tools": ("disabled_tools", "excludeTools"),
 }
 _OTHERS = ("type", "command", "args", "env", "cwd", "url", "enabled", "disabled", "approval",
-           "exposure")  # fmt: skip
+           "exposure", "oauth")  # fmt: skip
+_OAUTH = {"clientId": "client_id", "clientSecret": "client_secret", "callbackPort": "callback_port",
+          "clientMetadataUrl": "client_metadata_url", "authMethod": "auth_method"}  # fmt: skip
 KNOWN_FIELDS: tuple[str, ...] = tuple(
     dict.fromkeys(
         (*_OTHERS, *(n for names in _TIMEOUTS.values() for n in names),
@@ -75,6 +77,7 @@ class ServerConfig:
     disabled_tools: tuple[str, ...] = ()
     approval: dict[str, Approval] = field(default_factory=dict[str, Approval])
     exposure: dict[str, Exposure] = field(default_factory=dict[str, Exposure])
+    oauth: dict[str, str] = field(default_factory=dict[str, str])
     extra: dict[str, Any] = field(default_factory=dict[str, Any])
     guessed: bool = False
 
@@ -88,6 +91,7 @@ class ServerConfig:
         else:
             raw["url"] = self.url
             raw |= {"headers": self.headers} if self.headers else {}
+            raw |= {"oauth": self.oauth} if self.oauth else {}
         defaults = ServerConfig("")
         for key in _TIMEOUTS:
             if getattr(self, key) != getattr(defaults, key):
@@ -140,6 +144,7 @@ def parse_server(name: str, raw: Any, warnings: list[str] | None = None) -> Serv
         disabled_tools=read.names(*_ALIASES["disabled_tools"]) or (),
         approval=read.choices("approval", get_args(Approval)),
         exposure=read.choices("exposure", get_args(Exposure)),
+        oauth={_OAUTH.get(k, k): v for k, v in read.texts("oauth").items()},
         extra=extra,
         guessed=guessed,
     )

@@ -1,40 +1,102 @@
 """McpManager: all servers of one conversation; the only object other rooms hold of this one.
 
 manager = McpManager(cwd, on_event=..., cap_text=..., elicit=..., sample=...)
-manager.load(settings_table, ...)      # reads the files; nothing runs yet
-manager.start()                        # all connect at once, in the background
-toolset.offer(name, manager.tools(name))   # on each ToolsChanged(name)
+for warning in manager.load(user_toml, project_toml): ...   # reads files, starts nothing
+manager.start()                             # all connect at once, in the background
+toolset.offer(name, manager.tools(name))    # on each ToolsChanged(name)
+toolset.withdraw(name)                      # on ServerRemoved(name)
 await manager.close()
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+import contextlib
+import fnmatch
+import logging
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from agent_tui.agent.messages import ImageContent, TextContent
 from agent_tui.agent.tools import AgentTool
-from agent_tui.mcp_servers.config import ServerConfig
+from agent_tui.mcp_servers import state_file
+from agent_tui.mcp_servers.agent_tools import make_tool
+from agent_tui.mcp_servers.asks import Asks
+from agent_tui.mcp_servers.config import ALL_TOOLS, ServerConfig
+from agent_tui.mcp_servers.config_files import (
+    Entry,
+    file_of,
+    load_entries,
+    remove_entry,
+    write_enabled,
+    write_entry,
+)
+from agent_tui.mcp_servers.connection import ServerConnection
+from agent_tui.mcp_servers.life import Catalog, Kind, Surroundings
+from agent_tui.mcp_servers.listing import ListedTool
+from agent_tui.mcp_servers.names import Names
+from agent_tui.mcp_servers.results import Mapper
+from agent_tui.mcp_servers.server_log import ServerLog
+from agent_tui.mcp_servers.snapshots import approval_text, target_text
+from agent_tui.mcp_servers.stdio import all_closed
 from agent_tui.mcp_servers.types import (
     Approval,
     CapText,
+    CatalogChanged,
     Elicit,
     Exposure,
     LogLevel,
+    McpError,
     McpEvent,
+    Notice,
     PromptInfo,
     PromptMessage,
     ResourceInfo,
     Sample,
     Scope,
+    ServerChanged,
+    ServerRemoved,
     ServerSnapshot,
+    ServerState,
+    ToolInfo,
+    ToolsChanged,
+    UrlDone,
 )
+from agent_tui.mcp_servers.variables import resolve
+from agent_tui.text import clean
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+CLOSE_S = 6.0
+MAX_COMPLETIONS = 100
+_MAX_WARNINGS = 30
+
+
+class _Server:
+    """One server as the manager knows it; connection is None while it may not connect."""
+
+    def __init__(self, entry: Entry, server_log: ServerLog) -> None:
+        self.entry = entry
+        self.log = server_log
+        self.connection: ServerConnection | None = None
+        self.catalog = Catalog()
+        self.warnings: list[str] = []
+        self.mapper: Mapper | None = None
+
+    @property
+    def name(self) -> str:
+        return self.entry.name
 
 
 class McpManager:
     """See module docstring. Everything is called on the event loop's thread.
 
     on_event: called at once, in order, never awaited. elicit, sample: None means that servers
-    are told that this client cannot do it. roots: the folders servers may be told of.
+    are told that this client cannot do it. roots: folders that servers may be told of (default:
+    cwd). reserved_names: aliases no tool may get. environ: for variables and processes.
     """
 
     def __init__(
@@ -47,121 +109,575 @@ class McpManager:
         sample: Sample | None = None,
         roots: Sequence[str | Path] | None = None,
         reserved_names: Sequence[str] = (),
-    ) -> None: ...
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        self._cwd = Path(cwd)
+        self._on_event = on_event
+        self._cap_text = cap_text
+        self._elicit = elicit
+        self._sample = sample
+        self._roots = [Path(root) for root in (roots if roots is not None else [cwd])]
+        self._environ = dict(os.environ if environ is None else environ)
+        self._files: tuple[Path | None, Path | None] = (None, None)
+        self._servers: dict[str, _Server] = {}
+        self._names = Names(reserved_names)
+        self._log_level: LogLevel | None = None
+        self._started = False
+        self._closed = False
+        self._ending: set[asyncio.Task[None]] = set()
+        self._changed = asyncio.Event()
 
     # --- servers ----------------------------------------------------------------------------
 
-    def load(self, table: Mapping[str, Any] | None = None, *, source: str = "") -> list[str]:
-        """Read mcp.json, .mcp.json and the [mcp] table of the settings (source: its file).
-        Gives warnings, a line each. Nothing is started. Never raises for a bad file."""
-        ...
+    def load(self, user_toml: Path | None = None, project_toml: Path | None = None) -> list[str]:
+        """Read mcp.json, .mcp.json and [mcp.servers.NAME] of these config.toml (project_toml
+        only of a trusted folder). Gives warnings, a line each. Starts nothing; never raises for
+        what stands in a file."""
+        self._files = (user_toml, project_toml)
+        entries, warnings = load_entries(self._cwd, user_toml=user_toml, project_toml=project_toml)
+        for entry in entries:
+            known = self._servers.get(entry.name)
+            if known is None:
+                self._servers[entry.name] = self._new(entry)
+            elif known.entry.scope != "conversation" and known.connection is None:
+                known.entry = entry
+        return warnings
+
+    def _new(self, entry: Entry) -> _Server:
+        server = _Server(entry, ServerLog(entry.name))
+        server.mapper = Mapper(self._cap_text, server.log.secrets)
+        return server
 
     def start(self) -> None:
         """Connect to every enabled, approved server, all at once, in the background."""
-        ...
+        self._started = True
+        for server in self._servers.values():
+            self._connect(server)
+            self._tell(server)
+
+    def _connect(self, server: _Server) -> None:
+        if not self._started or self._closed or self._hindrance(server) is not None:
+            return
+        config = server.entry.config
+        assert config is not None and server.mapper is not None
+        around = Surroundings(
+            config=config,
+            folder=self._cwd,
+            environ=self._environ,
+            server_log=server.log,
+            asks=Asks(config.name, server.mapper, self._elicit, self._sample),
+            catalog=server.catalog,
+            listed=lambda kind: self._listed(server, kind),
+            note=lambda text: self._note(server, text),
+            url_done=lambda done: self._on_event(UrlDone(server.name, done)),
+            roots=lambda: self._roots,
+            log_level=lambda: self._log_level,
+        )
+        server.connection = ServerConnection(around, lambda: self._state_changed(server))
+        server.connection.start()
+
+    def _hindrance(self, server: _Server) -> ServerState | None:
+        """Why a server may not connect; None if it may."""
+        entry = server.entry
+        if entry.config is None:
+            return "failed"
+        if not entry.config.enabled or state_file.is_switched_off(entry.source, entry.name):
+            return "disabled"
+        if entry.scope == "project":
+            said = state_file.approval(self._cwd, entry.name, entry.raw)
+            if said is not True:
+                return "awaiting_approval" if said is None else "disabled"
+        return None
 
     async def close(self) -> None:
-        """End every server: concurrently, within some 3 s, with all that it started."""
-        ...
+        """End every server: concurrently, within some seconds, with all that it started."""
+        self._closed = True
+        stops = [self._stop(server) for server in self._servers.values()]
+        if stops:
+            await asyncio.gather(*stops)
+        if self._ending:
+            await asyncio.wait(set(self._ending), timeout=CLOSE_S)
+        await all_closed(CLOSE_S)
+
+    async def _stop(self, server: _Server) -> None:
+        connection, server.connection = server.connection, None
+        if connection is not None:
+            await connection.stop()
+
+    def _stop_soon(self, server: _Server) -> None:
+        task = asyncio.get_running_loop().create_task(self._stop(server))
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
 
     def add(self, config: ServerConfig, scope: Scope = "conversation") -> None:
-        """Keep (project, user: in its file) and connect. Raises McpError: name taken, bad."""
-        ...
+        """Keep (project, user: in its file) and connect. What the user adds is approved. Raises
+        McpError: the name is taken, or the file cannot be written."""
+        if config.name in self._servers:
+            raise McpError(
+                f"There is a server {clean(config.name)} already. Remove it first, or choose "
+                "another name."
+            )
+        raw = config.to_raw()
+        source = ""
+        if scope != "conversation":
+            path = file_of(scope, self._cwd)
+            write_entry(path, config.name, raw)
+            source = str(path)
+        if scope == "project":
+            state_file.set_approval(self._cwd, config.name, raw, True)
+        server = self._new(Entry(config.name, scope, source, raw, config))
+        self._servers[config.name] = server
+        self._started = True
+        self._connect(server)
+        self._tell(server)
 
     async def remove(self, name: str) -> str:
         """Disconnect and take it out of its file; what was done, in words. Raises McpError."""
-        ...
+        server = self._get(name)
+        entry = server.entry
+        if not entry.writable:
+            raise McpError(
+                f"{clean(name)} is configured in {clean(entry.source)}: take [mcp.servers."
+                f"{clean(name)}] out there, or use /mcp disable {clean(name)}."
+            )
+        if entry.source:
+            remove_entry(Path(entry.source), name)
+        del self._servers[name]
+        self._names.drop_server(name)
+        self._on_event(ServerRemoved(name))
+        self._poke()
+        await self._stop(server)
+        where = f" and from {entry.source}" if entry.source else ""
+        return f"{name} is removed from this conversation{where}."
 
     async def set_enabled(self, name: str, enabled: bool) -> None:
-        """Remembered in its file or, for a project's server, in AGENT_TUI_HOME."""
-        ...
+        """Remembered in the user's mcp.json, for others in AGENT_TUI_HOME. Raises McpError."""
+        server = self._get(name)
+        entry = server.entry
+        if entry.config is None:
+            raise McpError(entry.problem)
+        if entry.scope == "user" and entry.writable:
+            write_enabled(Path(entry.source), name, enabled)
+        elif entry.source:
+            state_file.set_switched_off(entry.source, name, not enabled)
+        server.entry = replace(entry, config=replace(entry.config, enabled=enabled))
+        if enabled and entry.scope == "project":
+            # Whoever switches a project's server on has seen what it is.
+            state_file.set_approval(self._cwd, name, entry.raw, True)
+        if enabled and server.connection is None:
+            self._started = True
+            self._connect(server)
+        elif not enabled:
+            self._names.drop_server(name)
+            await self._stop(server)
+            self._on_event(ToolsChanged(name))
+        self._tell(server)
 
     def reconnect(self, name: str) -> None:
-        """Begin anew at once, with the configuration as it is on disk. Raises McpError."""
-        ...
+        """Begin anew at once, with the configuration as it is on disk now. Raises McpError."""
+        server = self._get(name)
+        if server.entry.source:
+            entries, _ = load_entries(
+                self._cwd, user_toml=self._files[0], project_toml=self._files[1]
+            )
+            found = next((entry for entry in entries if entry.name == name), None)
+            if found is None:
+                raise McpError(f"{clean(name)} is no longer in {clean(server.entry.source)}.")
+            if found != server.entry:
+                self._stop_soon(server)
+                server.entry = found
+        hindrance = self._hindrance(server)
+        if hindrance is not None:
+            self._tell(server)
+            raise McpError(self._hindrance_text(server, hindrance))
+        if server.connection is not None:
+            server.connection.reconnect()
+        else:
+            self._started = True
+            self._connect(server)
+        self._tell(server)
 
     def approve(self, name: str, approved: bool) -> None:
         """Answer for a project's server; remembered by its content. Raises McpError."""
-        ...
+        server = self._get(name)
+        if server.entry.scope != "project":
+            raise McpError(f"{clean(name)} needs no approval.")
+        state_file.set_approval(self._cwd, name, server.entry.raw, approved)
+        if approved and server.connection is None:
+            self._connect(server)
+        elif not approved:
+            self._stop_soon(server)
+        self._tell(server)
 
     async def login(
         self,
         name: str,
         *,
-        show_url: Callable[[str], Any],
-        pasted: Callable[[], Any] | None = None,
+        show_url: Callable[[str], Awaitable[None]],
+        pasted: Callable[[], Awaitable[str | None]] | None = None,
     ) -> None:
-        """OAuth: show_url(url) may open a browser; pasted() waits for a code or the address the
-        browser ended at (either way of the two counts). Raises McpError."""
-        ...
+        """OAuth: show_url(url) may open a browser; pasted() waits for a code, or for the address
+        at which the browser ended (the first of both ways counts). Reconnects. Raises McpError.
+        """
+        from agent_tui.mcp_servers.life import load_sdk
+        from agent_tui.mcp_servers.oauth import login
 
-    async def logout(self, name: str) -> None:
-        """Forget the tokens. Raises McpError."""
-        ...
+        server = self._remote(name)
+        assert server.entry.config is not None
+        resolved = resolve(server.entry.config, self._environ, self._cwd)
+        await load_sdk()
+        await login(
+            resolved.url,
+            resolved.headers,
+            resolved.oauth,
+            server.log.secrets.add,
+            show_url=show_url,
+            pasted=pasted,
+        )
+        if server.connection is not None:
+            server.connection.reconnect()
+        else:
+            self._connect(server)
 
-    def servers(self) -> list[str]: ...
+    async def logout(self, name: str) -> bool:
+        """Forget the tokens and reconnect; whether there were any. Raises McpError."""
+        from agent_tui.mcp_servers.oauth import TokenStore
 
-    def snapshot(self, name: str) -> ServerSnapshot: ...
+        server = self._remote(name)
+        assert server.entry.config is not None
+        resolved = resolve(server.entry.config, self._environ, self._cwd)
+        had = TokenStore(resolved.url, server.log.secrets.add).forget()
+        if had and server.connection is not None:
+            server.connection.reconnect()
+        return had
 
-    def snapshots(self) -> list[ServerSnapshot]: ...
+    def _get(self, name: str) -> _Server:
+        if name in self._servers:
+            return self._servers[name]
+        there = ", ".join(map(clean, sorted(self._servers))) or "none"
+        raise McpError(f"There is no MCP server {clean(name)}. There are: {there}.")
+
+    def _remote(self, name: str) -> _Server:
+        server = self._get(name)
+        config = server.entry.config
+        if config is None:
+            raise McpError(server.entry.problem)
+        if config.transport == "stdio":
+            raise McpError(f"{clean(name)} is a program on this computer; it has no login.")
+        return server
+
+    # --- what there is -----------------------------------------------------------------------
+
+    def servers(self) -> list[str]:
+        """Names of all, sorted."""
+        return sorted(self._servers)
+
+    def state(self, name: str) -> ServerState:
+        """Raises McpError for a name that is not there."""
+        return self._state(self._get(name))
+
+    def _state(self, server: _Server) -> ServerState:
+        if server.connection is not None:
+            return server.connection.state
+        return self._hindrance(server) or ("disabled" if self._closed else "connecting")
+
+    def _hindrance_text(self, server: _Server, hindrance: ServerState) -> str:
+        name = clean(server.name)
+        match hindrance:
+            case "failed":
+                return server.entry.problem
+            case "awaiting_approval":
+                return f"{name} comes with this project and waits for your approval."
+            case _:
+                return f"{name} is disabled. Switch it on with /mcp enable {name}."
+
+    def snapshot(self, name: str, *, log_lines: int = 20) -> ServerSnapshot:
+        """Raises McpError for a name that is not there."""
+        server = self._get(name)
+        entry, connection, catalog = server.entry, server.connection, server.catalog
+        state = self._state(server)
+        config = entry.config
+        mask = server.log.secrets.mask
+        latency = connection.latency_s if connection else None
+        return ServerSnapshot(
+            name=name,
+            scope=entry.scope,
+            source=entry.source,
+            transport=config.transport if config else "stdio",
+            target=target_text(config, server.log.secrets) if config else "",
+            state=state,
+            error=connection.error if connection else (entry.problem or None),
+            retry_in_s=connection.retry_in_s if connection else None,
+            connected_s=connection.connected_s if connection else None,
+            latency_ms=None if latency is None else latency * 1000,
+            protocol=catalog.protocol,
+            server_title=mask(catalog.title),
+            instructions=mask(catalog.instructions),
+            tools=self._tool_infos(server),
+            left_out={tool.name: tool.problem for tool in catalog.tools if tool.problem},
+            resources=len(catalog.resources),
+            prompts=len(catalog.prompts),
+            running_calls=connection.running_calls if connection else 0,
+            warnings=list(server.warnings),
+            log_path=server.log.path,
+            log_tail=server.log.tail(log_lines),
+            approval_text=approval_text(entry) if state == "awaiting_approval" else "",
+        )
+
+    def snapshots(self) -> list[ServerSnapshot]:
+        """Of all, by name."""
+        return [self.snapshot(name) for name in self.servers()]
 
     def connecting(self) -> list[str]:
-        """Names of those that have not answered yet."""
-        ...
+        """Names of those that have not answered yet, sorted."""
+        return [name for name in self.servers() if self._state(self._servers[name]) == "connecting"]
 
     async def wait_ready(self, timeout_s: float) -> list[str]:
         """Until none is connecting any more, or the time is over; the names still missing."""
-        ...
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                while self.connecting():
+                    self._changed.clear()
+                    await self._changed.wait()
+        return self.connecting()
 
     # --- tools ------------------------------------------------------------------------------
 
     def tools(self, server: str | None = None) -> list[AgentTool]:
-        """Ready for Toolset.offer, sorted by name; wire["defer_loading"] on deferred ones."""
-        ...
+        """Ready for Toolset.offer, sorted by name: the same bytes however servers list them.
+        wire["defer_loading"] is set on those that are deferred. [] for an unknown server."""
+        found: list[AgentTool] = []
+        for name in self.servers() if server is None else [server]:
+            known = self._servers.get(name)
+            if known is None or known.connection is None or not known.connection.offers_tools:
+                continue
+            for tool in known.catalog.tools:
+                if not tool.problem and self._is_enabled(known, tool.name):
+                    alias = self._names.alias(name, tool.name)
+                    found.append(
+                        make_tool(
+                            tool,
+                            server=name,
+                            alias=alias,
+                            exposure=self._exposure(known, tool.name),
+                            find=self._find,
+                            mapper=self._mapper,
+                        )
+                    )
+        return sorted(found, key=lambda tool: tool.name)
+
+    def _find(self, server: str, tool: str) -> tuple[ServerConnection, ListedTool] | str:
+        known = self._servers.get(server)
+        if known is None:
+            return f"The MCP server {server} has been removed from this conversation."
+        if known.connection is None:
+            why = self._hindrance_text(known, self._hindrance(known) or "disabled")
+            return f"The MCP server {server} is not connected: {why}"
+        listed = next((t for t in known.catalog.tools if t.name == tool), None)
+        if listed is None or listed.problem or not self._is_enabled(known, tool):
+            return f"The MCP server {server} does not offer the tool {tool} any more."
+        return known.connection, listed
+
+    def _mapper(self, server: str) -> Mapper:
+        known = self._servers.get(server)
+        mapper = known.mapper if known else None
+        return mapper or Mapper(self._cap_text, ServerLog(server).secrets)
+
+    def _tool_infos(self, server: _Server) -> list[ToolInfo]:
+        return [
+            ToolInfo(
+                alias=self._names.alias(server.name, tool.name),
+                name=tool.name,
+                server=server.name,
+                title=tool.title,
+                description=tool.description,
+                approval=self._approval(server, tool.name),
+                exposure=self._exposure(server, tool.name),
+                enabled=self._is_enabled(server, tool.name),
+                notes=tool.notes,
+            )
+            for tool in server.catalog.tools
+            if not tool.problem
+        ]
+
+    def _is_enabled(self, server: _Server, tool: str) -> bool:
+        config = server.entry.config
+        if config is None:
+            return False
+        if config.enabled_tools is not None and not _matches(tool, config.enabled_tools):
+            return False
+        return not _matches(tool, config.disabled_tools)
+
+    def _approval(self, server: _Server, tool: str) -> Approval:
+        config = server.entry.config
+        return (_choice(config.approval, tool) if config else None) or "ask"
+
+    def _exposure(self, server: _Server, tool: str) -> Exposure | None:
+        config = server.entry.config
+        return _choice(config.exposure, tool) if config else None
+
+    def resolve(self, alias: str) -> tuple[str, str] | None:
+        """(server, tool) of an alias; None if no tool that is there has it."""
+        return self._names.pair(alias)
 
     def approval(self, alias: str) -> Approval:
         """What the configuration says of a tool; "ask" where it says nothing."""
-        ...
+        pair = self.resolve(alias)
+        return self._approval(self._servers[pair[0]], pair[1]) if pair else "ask"
 
-    def exposure(self, alias: str) -> Exposure | None: ...
-
-    def resolve(self, alias: str) -> tuple[str, str] | None:
-        """(server, tool) of an alias, also of one that is not offered now if it can be known."""
-        ...
+    def exposure(self, alias: str) -> Exposure | None:
+        """What the configuration says of a tool; None where it says nothing."""
+        pair = self.resolve(alias)
+        return self._exposure(self._servers[pair[0]], pair[1]) if pair else None
 
     # --- resources, prompts -----------------------------------------------------------------
 
-    def resources(self, server: str | None = None) -> list[ResourceInfo]: ...
+    def _connected(self, server: str | None) -> list[_Server]:
+        names = self.servers() if server is None else [server]
+        known = [self._servers[name] for name in names if name in self._servers]
+        return [s for s in known if s.connection is not None and s.connection.offers_tools]
+
+    def resources(self, server: str | None = None) -> list[ResourceInfo]:
+        """Resources and templates as last listed, by server."""
+        return [item for known in self._connected(server) for item in known.catalog.resources]
+
+    def prompts(self, server: str | None = None) -> list[PromptInfo]:
+        """Prompts as last listed, by server."""
+        return [item for known in self._connected(server) for item in known.catalog.prompts]
+
+    def instructions(self) -> dict[str, str]:
+        """What connected servers say about themselves, by server: for the system prompt."""
+        return {
+            known.name: known.log.secrets.mask_result(known.catalog.instructions.strip())
+            for known in self._connected(None)
+            if known.catalog.instructions.strip()
+        }
 
     async def read_resource(self, server: str, uri: str) -> list[TextContent | ImageContent]:
-        """Fit for a message. Raises McpError."""
-        ...
-
-    def prompts(self, server: str | None = None) -> list[PromptInfo]: ...
+        """Fit for a message, cut to size. Raises McpError."""
+        connection = self._connection(server)
+        result = await connection.request(lambda client: client.read_resource(uri))
+        return await self._mapper(server).resource(result.contents, f"{server}-resource")
 
     async def get_prompt(
         self, server: str, name: str, arguments: Mapping[str, str]
     ) -> list[PromptMessage]:
-        """Raises McpError."""
-        ...
+        """The messages of a prompt. Raises McpError."""
+        connection = self._connection(server)
+        given = dict(arguments)
+        result = await connection.request(lambda client: client.get_prompt(name, given))
+        mapper = self._mapper(server)
+        return [
+            PromptMessage(message.role, await mapper.blocks(message.content, f"{server}-prompt"))
+            for message in result.messages
+        ]
 
     async def complete(
-        self, server: str, *, argument: str, value: str, prompt: str | None = None,
-        uri_template: str | None = None, known: Mapping[str, str] | None = None,
-    ) -> list[str]:  # fmt: skip
-        """Suggestions for an argument of a prompt or a template; [] if the server has none."""
-        ...
+        self,
+        server: str,
+        *,
+        argument: str,
+        value: str,
+        prompt: str | None = None,
+        uri_template: str | None = None,
+        known: Mapping[str, str] | None = None,
+    ) -> list[str]:
+        """Suggestions for an argument of a prompt or of a template (one of the two); known: the
+        arguments given so far. [] if the server has none. Raises McpError."""
+        from mcp_types import PromptReference, ResourceTemplateReference
 
-    def instructions(self) -> dict[str, str]:
-        """What connected servers say about themselves, by server: for the system prompt."""
-        ...
+        connection = self._connection(server)
+        ref = (
+            PromptReference(type="ref/prompt", name=prompt)
+            if prompt is not None
+            else ResourceTemplateReference(type="ref/resource", uri=uri_template or "")
+        )
+        client = await connection.ready_client()
+        if client.server_capabilities.completions is None:
+            return []
+        asked = {"name": argument, "value": value}
+        given = dict(known) if known else None
+        result = await connection.request(
+            lambda client: client.complete(ref, asked, context_arguments=given)
+        )
+        return list(result.completion.values)[:MAX_COMPLETIONS]
 
-    async def set_log_level(self, level: LogLevel, server: str | None = None) -> None: ...
+    def _connection(self, server: str) -> ServerConnection:
+        known = self._get(server)
+        if known.connection is None:
+            raise McpError(self._hindrance_text(known, self._hindrance(known) or "disabled"))
+        return known.connection
+
+    # --- the rest -----------------------------------------------------------------------------
+
+    async def set_log_level(self, level: LogLevel) -> None:
+        """Log messages of this level and above, of every server that has any. Servers of the
+        newer protocol take it with their next connection."""
+        self._log_level = level
+        connections = [s.connection for s in self._servers.values() if s.connection]
+        await asyncio.gather(*(connection.set_level(level) for connection in connections))
 
     async def set_roots(self, roots: Sequence[str | Path]) -> None:
         """Other folders from now on; servers are told."""
-        ...
+        self._roots = [Path(root) for root in roots]
+        connections = [s.connection for s in self._servers.values() if s.connection]
+        await asyncio.gather(*(connection.roots_changed() for connection in connections))
 
-    def log_path(self, server: str) -> str: ...
+    def log_path(self, server: str) -> str:
+        """Raises McpError for a name that is not there."""
+        return self._get(server).log.path
 
-    def log_tail(self, server: str, lines: int = 50) -> list[str]: ...
+    def log_tail(self, server: str, lines: int = 50) -> list[str]:
+        """The last lines, oldest first. Raises McpError for a name that is not there."""
+        return self._get(server).log.tail(lines)
+
+    # --- news ---------------------------------------------------------------------------------
+
+    def _state_changed(self, server: _Server) -> None:
+        if server.connection is not None and not server.connection.offers_tools:
+            self._names.drop_server(server.name)
+        self._tell(server)
+
+    def _tell(self, server: _Server) -> None:
+        if self._servers.get(server.name) is not server:
+            return
+        state = self._state(server)
+        error = server.connection.error if server.connection else server.entry.problem or None
+        tools = len(self.tools(server.name)) if state == "connected" else 0
+        self._on_event(ServerChanged(server.name, state, tools, error))
+        if state in ("failed", "needs_auth") and not self.tools(server.name):
+            self._on_event(ToolsChanged(server.name))
+        self._poke()
+
+    def _poke(self) -> None:
+        self._changed.set()
+
+    def _listed(self, server: _Server, kind: Kind) -> None:
+        if kind != "tools":
+            self._on_event(CatalogChanged(server.name, kind))
+            return
+        usable = [tool for tool in server.catalog.tools if not tool.problem]
+        self._names.set_server(server.name, [tool.name for tool in usable])
+        for tool in server.catalog.tools:
+            if tool.problem:
+                self._note(server, f"the tool {clean(tool.name)} is left out: {tool.problem}")
+        self._on_event(ToolsChanged(server.name))
+        self._tell(server)
+
+    def _note(self, server: _Server, text: str) -> None:
+        if text in server.warnings or len(server.warnings) >= _MAX_WARNINGS:
+            return
+        server.warnings.append(text)
+        self._on_event(Notice(server.name, text))
+
+
+def _matches(tool: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatchcase(tool, pattern) for pattern in patterns)
+
+
+def _choice(table: Mapping[str, T], tool: str) -> T | None:
+    """The choice for a tool: by its very name, else by the first pattern that fits, else all."""
+    if tool in table:
+        return table[tool]
+    fitting = (v for p, v in table.items() if p != ALL_TOOLS and fnmatch.fnmatchcase(tool, p))
+    return next(fitting, table.get(ALL_TOOLS))

@@ -71,6 +71,10 @@ class Secrets:
         self._exact = sorted(spelled, key=len, reverse=True)
         self._long = [s for s in self._exact if len(s) >= _SHORTEST_IN_RESULTS]
 
+    def values(self) -> set[str]:
+        """The secrets themselves, for another Secrets."""
+        return set(self._values)
+
     def mask(self, text: str) -> str:
         """For logs, errors and lists: without the values, and without what looks like a key."""
         return mask_secrets(text, self._exact)

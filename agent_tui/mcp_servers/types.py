@@ -153,7 +153,15 @@ class Notice:
     text: str
 
 
-McpEvent = ServerChanged | ToolsChanged | CatalogChanged | ServerRemoved | Notice
+@dataclass(frozen=True, slots=True)
+class UrlDone:
+    """What a UrlQuestion asked for is done, says the server."""
+
+    server: str
+    elicitation_id: str
+
+
+McpEvent = UrlDone | ServerChanged | ToolsChanged | CatalogChanged | ServerRemoved | Notice
 
 # --- what a server asks -----------------------------------------------------------------
 

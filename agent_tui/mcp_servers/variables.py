@@ -27,13 +27,14 @@ class Resolved:
     cwd: str | None = None
     url: str = ""
     headers: dict[str, str] = field(default_factory=dict[str, str])
+    oauth: dict[str, str] = field(default_factory=dict[str, str])
     secrets: Secrets = field(default_factory=Secrets)
 
 
 def variables_in(config: ServerConfig) -> list[str]:
     """The names of the variables a configuration reads, sorted."""
     texts = [config.command, *config.args, *config.env.values(), config.cwd or "", config.url]
-    texts += config.headers.values()
+    texts += [*config.headers.values(), *config.oauth.values()]
     return sorted({found["name"] for text in texts for found in _VARIABLE.finditer(text)})
 
 
@@ -77,6 +78,7 @@ def resolve(config: ServerConfig, environ: Mapping[str, str], folder: str | Path
         cwd=put("cwd", config.cwd) if config.cwd else None,
         url=put("url", config.url),
         headers={key: put(f"headers.{key}", text) for key, text in config.headers.items()},
+        oauth={key: put(f"oauth.{key}", text) for key, text in config.oauth.items()},
     )
     if resolved.cwd is not None:
         resolved.cwd = str(Path(folder, Path(resolved.cwd).expanduser()))
@@ -91,6 +93,7 @@ def resolve(config: ServerConfig, environ: Mapping[str, str], folder: str | Path
                 "header can have; write it in one line."
             )
     resolved.secrets.add(brought)
+    resolved.secrets.add(v for k, v in resolved.oauth.items() if k == "client_secret")
     resolved.secrets.add(
         secret_values(
             args=resolved.args, env=resolved.env, url=resolved.url, headers=resolved.headers

@@ -1,0 +1,63 @@
+"""How a server is shown: its target and what the user approves, secrets masked."""
+
+import shlex
+import urllib.parse
+
+from agent_tui.mcp_servers.config import ServerConfig
+from agent_tui.mcp_servers.config_files import Entry
+from agent_tui.mcp_servers.masking import (
+    MASK,
+    Secrets,
+    is_secret_name,
+    secret_values,
+    shown_env,
+)
+from agent_tui.mcp_servers.variables import variables_in
+from agent_tui.text import clean
+
+
+def target_text(config: ServerConfig, secrets: Secrets | None = None) -> str:
+    """The command line or the URL as written, without secrets (variables are not put in)."""
+    own = Secrets(
+        secret_values(args=config.args, env=config.env, url=config.url, headers=config.headers)
+    )
+    if config.transport == "stdio":
+        text = shlex.join([config.command, *config.args])
+    else:
+        text = _without_query_secrets(config.url)
+    text = own.mask(text)
+    return clean(secrets.mask(text) if secrets else text)
+
+
+def _without_query_secrets(url: str) -> str:
+    base, mark, query = url.partition("?")
+    if not mark:
+        return url
+    parts = [
+        f"{name}={MASK}" if is_secret_name(urllib.parse.unquote(name)) else part
+        for part in query.split("&")
+        for name in [part.partition("=")[0]]
+    ]
+    return f"{base}?{'&'.join(parts)}"
+
+
+def approval_text(entry: Entry) -> str:
+    """What a project's server would do, line by line: what the user approves."""
+    config = entry.config
+    if config is None:
+        return clean(entry.problem)
+    lines = [
+        f"{'Runs' if config.transport == 'stdio' else 'Calls'}: {target_text(config)}",
+    ]
+    if config.cwd:
+        lines.append(f"In the folder: {clean(config.cwd)}")
+    if config.env:
+        lines.append(f"With the environment: {clean(shown_env(config.env))}")
+    if config.headers:
+        lines.append(f"With the headers: {clean(', '.join(config.headers))}")
+    if names := variables_in(config):
+        lines.append(f"Is given your variables: {clean(', '.join(names))}")
+    unasked = [name for name, approval in config.approval.items() if approval == "allow"]
+    if unasked:
+        lines.append(f"Its tools run without being asked for: {clean(', '.join(unasked))}")
+    return "\n".join(lines)
