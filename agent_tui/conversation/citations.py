@@ -85,10 +85,10 @@ def marks(cited: Iterable[Source]) -> str:
     return "".join(f"[{source.number}]" for source in cited)
 
 
-def flows_on(before: str, *, cited: bool) -> bool:
-    """Whether a text block goes on in the sentence of the one before it: `before` is cited,
-    or does not end a line of its own."""
-    return cited or before[-1:].isspace()
+def flows_on(before: str, after: str, *, cited: bool) -> bool:
+    """Whether a text block goes on in the text of the one before it: `before` is cited, or
+    white space stands between them already."""
+    return cited or before[-1:].isspace() or after[:1].isspace()
 
 
 def joint(text: str) -> str:

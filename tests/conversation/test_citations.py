@@ -74,10 +74,11 @@ def test_documents_of_one_title_are_told_apart() -> None:
 
 
 def test_a_text_flows_on_behind_a_citation_or_an_open_line() -> None:
-    assert flows_on("It is cited", cited=True)
-    assert flows_on("Here it is: ", cited=False)
-    assert flows_on("A list\n- ", cited=False)
-    assert not flows_on("A sentence of its own.", cited=False)
+    assert flows_on("It is cited", "x", cited=True)
+    assert flows_on("Here it is: ", "x", cited=False)
+    assert flows_on("A list\n- ", "x", cited=False)
+    assert flows_on("The first.", " The second.", cited=False)
+    assert not flows_on("A sentence of its own.", "Another.", cited=False)
     assert joint("(so they say)") == " "
     assert joint(", they say") == ""
 

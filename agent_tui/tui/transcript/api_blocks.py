@@ -172,6 +172,8 @@ class ApiBlock(Block):
 
     def compose(self, modes: Modes) -> None:
         body = self.body() if self.is_open(modes) else []
+        if self.error and self.is_open(modes):
+            body += plain_parts(self.error, "failed", prefix=DEEP)
         fold = bool(body) and not (self.done or self.stopped)
         self.parts = [RowPart(lambda look: [self._head(look, fold)]), *body]
 

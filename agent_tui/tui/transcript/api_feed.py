@@ -1,6 +1,6 @@
 """ApiFeed: the API's own blocks (server tools, their results, anything new) as they come."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from agent_tui.agent.messages import OpaqueContent
@@ -95,9 +95,13 @@ class ApiFeed:
         if isinstance(call_id := raw.get("id"), str):
             self._asked[call_id] = block
 
-    def end_all(self) -> None:
-        """The run is over: nothing shows as going on."""
+    def running(self) -> set[ApiBlock]:
+        """The blocks whose result has not come."""
+        return {block for block in self._asked.values() if not block.done and not block.stopped}
+
+    def end_all(self, but: Collection[ApiBlock] = ()) -> None:
+        """The run, or the history, is over: nothing shows as going on."""
         for block in self._asked.values():
-            if not block.done and not block.stopped:
+            if block not in but and not block.done and not block.stopped:
                 block.stop()
                 self._page.touch(block)

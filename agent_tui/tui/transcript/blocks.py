@@ -245,7 +245,7 @@ class TextBlock(Block):
 
     @property
     def shows(self) -> bool:
-        return bool(self.parts) or self._stored is not None
+        return bool(self.parts or self._pending) or self._stored is not None
 
     @property
     def streaming(self) -> bool:

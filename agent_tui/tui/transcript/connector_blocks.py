@@ -49,8 +49,11 @@ class McpCallBlock(ApiBlock):
             for key, value in self.arguments.items()
         )
         parts = plain_parts(SafeText(asked), "muted", prefix=DEEP, hard=True) if asked else []
-        if text := self.text.strip("\n"):
-            parts += output_parts(text, "failed" if self.failed else "output", hard=False)
+        text = self.text.strip("\n")
+        if text and not self.failed:
+            parts += output_parts(text, hard=False)
+        elif "\n" in text:  # the line of the error is below anyway
+            parts += output_parts(text, "failed", hard=False)
         return parts
 
 

@@ -36,7 +36,9 @@ from agent_tui.tui.transcript.texts import Texts
 from agent_tui.tui.transcript.thinking import ThinkingBlock
 from agent_tui.tui.transcript.tool_blocks import ToolBlock
 
-_BEGINS = frozenset({"thinking_start", "thinking_delta", "toolcall_start", "opaque"})
+_BEGINS = frozenset({
+    "thinking_start", "thinking_delta", "toolcall_start", "toolcall_end", "opaque",
+})  # fmt: skip
 """Events behind which no text flows on."""
 
 
@@ -114,7 +116,7 @@ class Feed:
     ) -> None:
         """A stored conversation; texts are split only when they are looked at."""
         self._said.know(deliveries or {})
-        running = self._calls.open_ids()
+        running, asked = self._calls.open_ids(), self._api.running()
         for message in messages:
             if isinstance(message, AssistantMessage):
                 self._new_answer(message.id)
@@ -124,6 +126,7 @@ class Feed:
             else:
                 self._said.stored(message)
         self._calls.give_up(self._calls.open_ids() - running)
+        self._api.end_all(but=asked)
         self.flush()
 
     def add(self, block: Block, message_id: str = "") -> None:

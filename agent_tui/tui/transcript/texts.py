@@ -22,46 +22,46 @@ class Texts:
         """Sources are numbered from 1 again."""
         self._sources = Sources()
         self._received: dict[int, int] = {}
-        self._block: TextBlock | None = None  # the last one, if the next may flow on in it
+        self._block: TextBlock | None = None  # the last one, if its text has ended
+        self._before = ""  # the last text
         self._cited: list[Source] = []  # by the last text
         self._stored: list[str] = []
-        self._flows = False  # of the last stored one: the next goes on in it
         self._addresses: dict[str, str] = {}
 
     # --- streaming ---------------------------------------------------------------------
 
     def delta(self, index: int, text: str) -> None:
-        self._take(self._at(index), index, text)
+        if text:
+            self._take(self._at(index, text), index, text)
 
     def end(self, index: int, content: TextContent) -> None:
         if self._streaming(index) is None and not content.text:
             return
-        block = self._at(index)
         rest = content.text[self._received.get(index, 0) :]
+        block = self._at(index, rest)
         if rest:
             self._take(block, index, rest)
+        self._before = content.text
         self._cited = self._sources.cite(content)
         for source in self._cited:
             block.cite(source.number, source.url)
         if self._cited:
             block.take(marks(self._cited))
             self._page.drain(block)
-        if flows_on(content.text, cited=bool(self._cited)):
-            self._block = block
-        else:
-            self._page.touch(block, block.close())
+        self._block = block
 
     def _streaming(self, index: int) -> TextBlock | None:
         block = self._page.streaming.get(index)
         return block if isinstance(block, TextBlock) and block.streaming else None
 
-    def _at(self, index: int) -> TextBlock:
+    def _at(self, index: int, text: str) -> TextBlock:
         """The block for the text at this index: its own, the one before it, or a new one."""
         if index in self._received and (block := self._streaming(index)) is not None:
             return block
         self._received[index] = 0
         block, blocks = self._block, self._page.layout.blocks
-        if block is not None and block.streaming and blocks and blocks[-1] is block:
+        follows = block is not None and block.streaming and blocks and blocks[-1] is block
+        if block is not None and follows and self._flows_on(text):
             self._page.streaming[index] = block
             self._block = None
             return block
@@ -75,6 +75,9 @@ class Texts:
         block.take(text)
         self._page.drain(block)
 
+    def _flows_on(self, text: str) -> bool:
+        return flows_on(self._before, text, cited=bool(self._cited))
+
     def _joint(self, text: str) -> str:
         cited, self._cited = self._cited, []
         return joint(text) if cited else ""
@@ -83,7 +86,7 @@ class Texts:
 
     def stored(self, content: TextContent) -> None:
         """A text block of a stored answer; settle() shows it."""
-        if self._stored and not self._flows:
+        if self._stored and not self._flows_on(content.text):
             self.settle()
         if not content.text.strip() and not self._stored:
             return
@@ -91,7 +94,7 @@ class Texts:
         self._cited = self._sources.cite(content)
         self._stored.append(marks(self._cited))
         self._addresses |= {str(source.number): source.url for source in self._cited}
-        self._flows = flows_on(content.text, cited=bool(self._cited))
+        self._before = content.text
 
     # --- both --------------------------------------------------------------------------
 
