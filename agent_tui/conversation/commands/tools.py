@@ -77,9 +77,9 @@ def _listed(conversation: "Conversation", rows: Sequence[ToolRow]) -> CommandRes
     data: list[Any] = []
     for row in rows:
         approval = _approval(conversation, row)
-        lines.append(
-            f"| `{row.name}` | {row.source} | {WORDS[row.exposure]} | {approval} | {row.note} |"
-        )
+        cells = (row.source, WORDS[row.exposure], approval, row.note)
+        plain = " | ".join(clean(cell).replace("|", "\\|") for cell in cells)
+        lines.append(f"| `{row.name}` | {plain} |")
         data.append(asdict(row) | {"approval": approval})
     return CommandResult(
         text="\n".join(lines) + "\n\n" + _waits(conversation), data={"tools": data}
