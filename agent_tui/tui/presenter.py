@@ -5,6 +5,7 @@ delta does not grow with what came before.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -20,6 +21,7 @@ from agent_tui.agent.events import (
 from agent_tui.conversation.events import ContainerChangedEvent, ConversationEvent
 from agent_tui.tui.context_state import ContextState
 from agent_tui.tui.lines import one_line
+from agent_tui.tui.transcript.program_calls import GROUPED, CallState, Tally
 from agent_tui.tui.transcript.tool_text import was_stopped
 
 RowState = Literal[
@@ -48,6 +50,11 @@ def short_argument(arguments: dict[str, Any], limit: int = 120) -> str:
     return ""
 
 
+_ENDED = frozenset({"done", "failed", "stopped"})
+_CONTAINER_TOOLS = {"bash_code_execution": "bash", "text_editor_code_execution": "file"}
+"""What the API's tools in the container are called besides programs, which are numbered."""
+
+
 @dataclass(slots=True)
 class ToolRow:
     """One line of the tools timeline. depth 1: called by the program in the row above it.
@@ -66,6 +73,9 @@ class ToolRow:
     lines: int = 0
     parent: str | None = None
     program: bool = False
+    waits: int = 0
+    """Calls that a program waits for."""
+    tallied: CallState | None = None
 
     @property
     def depth(self) -> int:
@@ -80,6 +90,8 @@ class ToolsState:
         self.rows: dict[str, ToolRow] = {}
         self.dropped = 0
         self._programs = 0
+        self._tallies: dict[str, Tally] = {}
+        """Of the calls of each program, by its id."""
 
     @property
     def running(self) -> list[ToolRow]:
@@ -97,7 +109,8 @@ class ToolsState:
         return any(r.state == "running" for r in self.rows.values())
 
     def ordered(self) -> list[ToolRow]:
-        """Rows as shown: in order of arrival, children below their program."""
+        """Rows as shown: in order of arrival, children below their program; of a program that
+        makes many calls those that went well are one row."""
         children: dict[str, list[ToolRow]] = {}
         for row in self.rows.values():
             if row.parent in self.rows:
@@ -105,9 +118,29 @@ class ToolsState:
         shown: list[ToolRow] = []
         for row in self.rows.values():
             if row.parent not in self.rows:
+                below = children.get(row.id, [])
+                row.waits = sum(r.state not in _ENDED for r in below) if row.program else 0
                 shown.append(row)
-                shown.extend(children.get(row.id, ()))
+                shown += self._grouped(row.id, below) if len(below) > GROUPED else below
         return shown
+
+    def _grouped(self, program: str, rows: list[ToolRow]) -> list[ToolRow]:
+        done = Counter(row.name for row in rows if row.state == "done")
+        if not done:
+            return rows
+        tally = self._tallies.get(program)
+        summed = ToolRow(
+            f"{program}/done", ", ".join(f"{n:,} {name}" for name, n in done.most_common()),
+            state="done", seconds=(tally and tally.seconds) or None, parent=program,
+        )  # fmt: skip
+        return [summed, *(row for row in rows if row.state != "done")]
+
+    def _tally(self, row: ToolRow, state: CallState) -> None:
+        """A program's call is in this state now."""
+        if row.parent is not None and row.tallied != state:
+            tally = self._tallies.setdefault(row.parent, Tally())
+            tally.moved(row.id, row.tallied, state, row.seconds)
+            row.tallied = state
 
     def call_begins(self, call_id: str, name: str, caller: dict[str, Any] | None) -> None:
         if call_id in self.rows:
@@ -119,13 +152,12 @@ class ToolsState:
             row.state = "waiting"
             row.argument = short_argument(arguments)
 
-    def program_begins(self, call_id: str) -> None:
-        if call_id not in self.rows:
-            self._programs += 1
-            self._add(
-                ToolRow(call_id, f"program {self._programs}", state="running",
-                        started=self._clock(), program=True)
-            )  # fmt: skip
+    def program_begins(self, call_id: str, tool: str = "code_execution") -> None:
+        if call_id in self.rows:
+            return
+        self._programs += tool == "code_execution"
+        name = f"program {self._programs}" if tool == "code_execution" else _CONTAINER_TOOLS[tool]
+        self._add(ToolRow(call_id, name, state="running", started=self._clock(), program=True))
 
     def program_ends(self, call_id: str, *, failed: bool) -> None:
         if (row := self.rows.get(call_id)) is not None:
@@ -136,6 +168,7 @@ class ToolsState:
         row = self.rows[call_id]
         row.state, row.started = "running", self._clock()
         row.argument = short_argument(arguments) or row.argument
+        self._tally(row, "running")
         if self._asking:
             self._hold(row)
 
@@ -182,8 +215,9 @@ class ToolsState:
     def server_block(self, raw: dict[str, Any]) -> bool:
         """A block of the API, verbatim: a program begins or ends. False for any other."""
         kind = str(raw.get("type") or "")
-        if kind == "server_tool_use" and "code_execution" in str(raw.get("name") or ""):
-            self.program_begins(str(raw.get("id") or ""))
+        tool = str(raw.get("name") or "")
+        if kind == "server_tool_use" and (tool == "code_execution" or tool in _CONTAINER_TOOLS):
+            self.program_begins(str(raw.get("id") or ""), tool)
             return True
         if kind.endswith("code_execution_tool_result"):
             content = raw.get("content")
@@ -200,6 +234,7 @@ class ToolsState:
             return
         self._end(row, "stopped" if stopped else "failed" if is_error else "done")
         row.seconds = None if duration_ms is None else duration_ms / 1000
+        self._tally(row, "stopped" if stopped else "failed" if is_error else "done")
 
     def run_over(self) -> None:
         """Whatever has not ended by now will not."""
@@ -209,6 +244,7 @@ class ToolsState:
 
     def clear(self) -> None:
         self.rows.clear()
+        self._tallies.clear()
         self.dropped = self._programs = 0
 
     def _end(self, row: ToolRow, state: RowState) -> None:
@@ -221,6 +257,7 @@ class ToolsState:
         if len(self.rows) > MAX_ROWS:
             oldest = next(iter(self.rows))
             del self.rows[oldest]
+            self._tallies.pop(oldest, None)
             self.dropped += 1
 
 

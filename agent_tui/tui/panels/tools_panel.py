@@ -115,6 +115,9 @@ class ToolsPanel(ToolChoice):
             return [("tools--muted", fit(text, width - 1, self.glyphs.ellipsis))]
         glyph, style = self._glyph(row)
         time = self._time(row)
+        time_style = style if row.state == "running" else "tools--muted"
+        if row.state == "running" and row.waits:
+            glyph, time, time_style = self.glyphs.program, f"paused for {row.waits}", "tools--stopped"
         name = fit(row.name, max(6, width // 3), self.glyphs.ellipsis)
         wide = max(9, cell_len(name))
         head = f"{name}{' ' * (wide - cell_len(name))} "
@@ -125,7 +128,7 @@ class ToolsPanel(ToolChoice):
             (style, f"{indent}{glyph} "),
             ("tools--chosen" if self.is_chosen(row) else "tools--text", head),
             ("tools--muted", argument + fill),
-            (style if row.state == "running" else "tools--muted", time),
+            (time_style, time),
         ]
 
     def _glyph(self, row: ToolRow) -> tuple[str, str]:
