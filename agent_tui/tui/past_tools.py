@@ -22,6 +22,7 @@ def show_past(
     calls = [block for block in blocks if isinstance(block, ToolCall)]
     shown = blocks[-MAX_ROWS:]
     tools.dropped += len(calls) - sum(isinstance(block, ToolCall) for block in shown)
+    tools.programs_before(b.raw for b in blocks[:-MAX_ROWS] if isinstance(b, OpaqueContent))
     results = {m.tool_call_id: m for m in messages if isinstance(m, ToolResultMessage)}
     for block in shown:
         if isinstance(block, ToolCall):

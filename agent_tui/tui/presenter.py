@@ -6,7 +6,7 @@ delta does not grow with what came before.
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,7 +20,7 @@ from agent_tui.agent.events import (
 )
 from agent_tui.conversation.events import ContainerChangedEvent, ConversationEvent
 from agent_tui.tui.context_state import ContextState
-from agent_tui.tui.lines import one_line
+from agent_tui.tui.lines import count, one_line
 from agent_tui.tui.transcript.program_calls import GROUPED, CallState, Tally
 from agent_tui.tui.transcript.tool_text import was_stopped
 
@@ -130,7 +130,8 @@ class ToolsState:
             return rows
         tally = self._tallies.get(program)
         summed = ToolRow(
-            f"{program}/done", ", ".join(f"{n:,} {name}" for name, n in done.most_common()),
+            f"{program}/done", count(done.total(), "call"),
+            ", ".join(f"{n:,} {name}" for name, n in done.most_common()),
             state="done", seconds=(tally and tally.seconds) or None, parent=program,
         )  # fmt: skip
         return [summed, *(row for row in rows if row.state != "done")]
@@ -158,6 +159,13 @@ class ToolsState:
         self._programs += tool == "code_execution"
         name = f"program {self._programs}" if tool == "code_execution" else _CONTAINER_TOOLS[tool]
         self._add(ToolRow(call_id, name, state="running", started=self._clock(), program=True))
+
+    def programs_before(self, raws: Iterable[dict[str, Any]]) -> None:
+        """Blocks that are not shown: the programs among them have had their numbers."""
+        self._programs += sum(
+            raw.get("type") == "server_tool_use" and raw.get("name") == "code_execution"
+            for raw in raws
+        )
 
     def program_ends(self, call_id: str, *, failed: bool) -> None:
         if (row := self.rows.get(call_id)) is not None:

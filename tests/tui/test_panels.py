@@ -62,6 +62,26 @@ async def test_a_programs_calls_are_indented_below_it(drive: Drive):
         assert rows[3].startswith("   ● query_db")
 
 
+async def test_a_program_with_many_calls_shows_those_that_matter(drive: Drive):
+    async with drive(size=(120, 30)) as d:
+        use = OpaqueContent(raw={"type": "server_tool_use", "id": "s", "name": "code_execution"})
+        caller = {"type": "code_execution_20250825", "tool_id": "s"}
+        d.conv.emit(MessageUpdateEvent("m", OpaqueEvent(0, "start", use)))
+        for number in range(20):
+            id = f"g{number}"
+            d.conv.emit(ToolExecutionStartEvent(id, "geocode", {"place": f"p{number}"}, caller))
+            d.conv.emit(end(id, is_error=number == 7, text="no such place"))
+        d.conv.emit(ToolExecutionStartEvent("q", "query_db", {"year": 2025}, caller))
+        await d.until(lambda: "query_db" in d.screen)
+        rows = [" ".join(row.split()) for row in panel(d)[2:6]]
+        assert rows == [
+            "▣ program 1 paused for 1",
+            "✓ 19 calls 19 geocode 2.2 s",
+            "✗ geocode p7 0.1 s",
+            "● query_db year=2025 0 s",
+        ]
+
+
 async def test_a_long_timeline_follows_its_end_until_it_is_scrolled(drive: Drive):
     async with drive(size=(120, 20)) as d:
         for at in range(60):

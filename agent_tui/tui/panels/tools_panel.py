@@ -117,7 +117,7 @@ class ToolsPanel(ToolChoice):
         time = self._time(row)
         time_style = style if row.state == "running" else "tools--muted"
         if row.state == "running" and row.waits:
-            glyph, time, time_style = self.glyphs.program, f"paused for {row.waits}", "tools--stopped"
+            time, time_style = f"paused for {row.waits}", "tools--stopped"
         name = fit(row.name, max(6, width // 3), self.glyphs.ellipsis)
         wide = max(9, cell_len(name))
         head = f"{name}{' ' * (wide - cell_len(name))} "
