@@ -5,6 +5,7 @@ of the client's conversation: its calls go out as tool_use blocks, its output co
 message, and the source is asked how the model goes on.
 """
 
+import logging
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -24,8 +25,10 @@ from agent_tui.offline.rules import ApiProblem
 from agent_tui.offline.rules.registry import is_program_call
 from agent_tui.offline.rules.tools import for_programs
 from agent_tui.offline.wire import ProgramStart, Reply, estimate_tokens, fill_usage
-from agent_tui.programs import CallResult, Finished, Paused, Sandbox, Step
+from agent_tui.programs import CallResult, Finished, Paused, Sandbox, SandboxError, Step
 from agent_tui.programs.threads import in_thread
+
+log = logging.getLogger(__name__)
 
 _NO_TOKENS = {"input_tokens": 0, "output_tokens": 0, "server_tool_use": {"web_search_requests": 0}}
 """The usage of a continuation in which the model said nothing, as recorded."""
@@ -66,6 +69,10 @@ class CodeExecution:
             return await self._answer(source, body)
         except ProblemError as error:
             return Answer(problem=error.problem)
+        except SandboxError as error:
+            log.warning("code execution failed: %s", error)
+            message = f"code execution is unavailable: {error}"
+            return Answer(problem=ApiProblem(message, "api_error", 500))
 
     async def _answer(self, source: ReplySource, body: dict[str, Any]) -> Answer:
         container = self._named(source, body)

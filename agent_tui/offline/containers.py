@@ -248,7 +248,11 @@ class Containers:
         async with container.lock:
             if file_id not in container.files:
                 session = await self._session(container)
-                container.files[file_id] = session.put_file(name, data)
+                try:
+                    container.files[file_id] = session.put_file(name, data)
+                except OSError as error:
+                    said = f"container_upload: {error.strerror}"
+                    raise ProblemError(ApiProblem(said)) from error
 
     def close(self) -> None:
         """Ends every process; from any thread, when the server's loop is done."""
@@ -279,6 +283,7 @@ class Containers:
                 container.session, _ = await sandbox.restore(saved)
             else:
                 container.session = await sandbox.open()
+                container.files.clear()
             await self._put_others_aside(container)
         return container.session
 

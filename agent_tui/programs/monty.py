@@ -211,7 +211,7 @@ class MontySession:
                 "feeds": self._feeds,
                 "written": self._files.written,
                 "files": {p: _text(data) for p, data in self._files.all().items()},
-                "worker": _text(worker.dump() if pause is None else pause.dump()),
+                "worker": _text(_dumped(worker if pause is None else pause)),
                 "program": program.as_json() if program is not None and pause is not None else None,
             }
             return json.dumps(state).encode()
@@ -224,15 +224,17 @@ class MontySession:
             self._feeds = saved["feeds"]
             worker, blob = self._checked_out(), base64.b64decode(saved["worker"])
             if saved["program"] is None:
-                worker.load_session(blob)
+                try:
+                    worker.load_session(blob)
+                except monty.MontyError as error:
+                    raise SandboxError(f"a saved session cannot be restored: {error}") from error
                 return None
             program = self._program = RunningProgram.from_json(
                 saved["program"], self._limits, self._kill
             )
             for path in saved["written"]:
                 self._files.mark_written(path)
-            snapshot = worker.load_snapshot(blob, print_callback=program.printed)
-            step = self._drive(lambda: snapshot)
+            step = self._drive(lambda: worker.load_snapshot(blob, print_callback=program.printed))
             if not isinstance(step, Paused):
                 raise SandboxError("the saved program was not paused")
             return step
@@ -248,13 +250,15 @@ class MontySession:
             while not isinstance(step, monty.MontyComplete):
                 if self._closing.is_set():
                     raise _Closed
-                if isinstance(step, monty.FutureSnapshot):
-                    if program.sleeping(step.pending_call_ids):
-                        step = self._wake(program, step)
-                        continue
+                if not isinstance(step, monty.FutureSnapshot):
+                    step = self._answer_one(program, step)
+                elif program.sleeping(step.pending_call_ids):
+                    step = self._wake(program, step)
+                elif step.pending_call_ids:
                     program.pause = step
                     return Paused(tuple(program.calls[i] for i in sorted(step.pending_call_ids)))
-                step = self._answer_one(program, step)
+                else:
+                    return self._stalled(step)
         except (_Closed, StubbornError, monty.MontyCrashedError) as error:
             if self._closing.is_set():
                 return self._finish("closed", "The sandbox was closed.", lost=True)
@@ -268,9 +272,22 @@ class MontySession:
             log.warning("a sandbox's interpreter died: %s", error)
             words = "The time limit was exceeded." if timed_out else "The interpreter crashed."
             return self._finish("time" if timed_out else "crash", words, lost=True)
+        except monty.MontyConversionError as error:
+            # The interpreter still waits for the answer that could not be handed over.
+            return self._finish("exception", str(error), lost=True)
         except monty.MontyError as error:
             return self._failed(program, error)
+        except Exception:
+            log.exception("a sandbox failed")
+            return self._finish("crash", "The interpreter failed.", lost=True)
         return self._finish(None, "")
+
+    def _stalled(self, step: monty.FutureSnapshot) -> Finished:
+        """The program awaits a call that an earlier program made and did not wait for."""
+        with contextlib.suppress(monty.MontyError):
+            step.resume({})
+        words = "RuntimeError: the call that is awaited belongs to a program that has ended"
+        return self._finish("exception", words)
 
     def _answer_one(self, program: RunningProgram, step: Any) -> Any:
         if isinstance(step, monty.NameLookupSnapshot):
@@ -406,9 +423,9 @@ def _stand_in(name: str) -> Callable[[], None]:
 
 
 def _answer(result: CallResult) -> Answer:
-    if result.error is not None:
-        return raised(result.error, result.text)
-    return {"return_value": result.text}
+    # A lone surrogate cannot cross into the interpreter.
+    text = result.text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return {"return_value": text} if result.error is None else raised(result.error, text)
 
 
 def _display(error: monty.MontyError) -> str:
@@ -416,6 +433,13 @@ def _display(error: monty.MontyError) -> str:
     if isinstance(error, monty.MontyRuntimeError | monty.MontySyntaxError):
         return error.display()
     return str(error)
+
+
+def _dumped(source: monty.MontySession | monty.FutureSnapshot) -> bytes:
+    try:
+        return source.dump()
+    except monty.MontyError as error:
+        raise SandboxError(f"the session cannot be saved: {error}") from error
 
 
 def _text(data: bytes) -> str:

@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -43,6 +45,16 @@ def test_an_interpreter_ends_without_an_abort(ending: str) -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("ran\n")
+
+
+def test_a_killed_interpreter_leaves_no_worker() -> None:
+    body = BODY % "import os; os._exit(0)"
+    done = subprocess.run([sys.executable, "-c", body], capture_output=True, text=True, timeout=20)
+    worker = int(done.stdout.splitlines()[1])
+    end = time.monotonic() + 10
+    while Path(f"/proc/{worker}/cmdline").exists() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not Path(f"/proc/{worker}/cmdline").exists()
 
 
 def test_importing_the_room_does_not_load_the_interpreter() -> None:

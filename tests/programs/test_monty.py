@@ -230,6 +230,50 @@ class TestState:
         assert (await run(session, "print('new')")).stdout == "new\n"
 
 
+class TestOddities:
+    async def test_a_call_of_an_earlier_program_cannot_be_awaited(
+        self, session: MontySession
+    ) -> None:
+        """It was never sent: the program that made it ended without waiting for it."""
+        await run(session, "late = read('a')")
+        done = await run(session, "print(await late)")
+        assert done.stderr.startswith("RuntimeError: the call that is awaited belongs to")
+        assert (await run(session, "print('on')")).stdout == "on\n"
+
+    async def test_a_result_with_a_lone_surrogate_arrives(self, session: MontySession) -> None:
+        step = await session.start("print(len(await read('a')))", TOOLS)
+        assert finished(await answer(session, step, "a\ud800b")).return_code == 0
+        assert (await run(session, "print('on')")).stdout == "on\n"
+
+    async def test_code_that_is_no_text_is_a_syntax_error(self, session: MontySession) -> None:
+        for code in ("print('\ud800')", "x = 1\x00"):
+            done = await run(session, code)
+            assert done.return_code == 1 and done.stderr
+        assert (await run(session, "print('on')")).stdout == "on\n"
+
+    async def test_one_error_of_several_is_raised_when_all_are_answered(
+        self, session: MontySession
+    ) -> None:
+        code = (
+            "import asyncio\ntry:\n    await asyncio.gather(read('a'), read('b'))\n"
+            "except RuntimeError as error:\n    print(error)\nprint(await read('c'))"
+        )
+        step = paused(await session.start(code, TOOLS))
+        first, second = (c.id for c in step.calls)
+        results = {first: CallResult("bad", "RuntimeError"), second: CallResult("fine")}
+        step = await session.resume(results)
+        assert finished(await answer(session, step, "c")).stdout == "bad\nc\n"
+
+    async def test_a_killed_interpreter_is_replaced(self, session: MontySession) -> None:
+        await run(session, "x = 1\nopen('kept', 'w').write('kept')")
+        step = paused(await session.start("await read('a')", TOOLS))
+        session._kill()
+        done = finished(await session.resume({step.calls[0].id: CallResult("")}))
+        assert (done.failure, done.state_lost) == ("crash", True)
+        done = await run(session, "print(open('kept').read())\nprint(x)")
+        assert done.stdout == "kept\n" and "NameError" in done.stderr
+
+
 class TestMisuse:
     async def test_a_second_start_while_paused(self, session: MontySession) -> None:
         step = await session.start("await read('a')", TOOLS)
