@@ -31,6 +31,8 @@ def show_past(
             if (result := results.get(block.id)) is not None:
                 took = durations.get(block.id)
                 tools.ends(block.id, result.is_error, took, was_stopped(result))
+                if took and (row := tools.rows.get(block.id)) is not None:
+                    row.started = 0.0  # it ran; when does not matter any more
         elif tools.server_block(block.raw):
             row = tools.rows.get(str(block.raw.get("id") or ""))
             if row is not None:

@@ -71,3 +71,12 @@ async def test_the_panel_of_a_resumed_session_is_not_empty(drive: Drive):
     async with drive(size=(120, 30), conv=conv) as d:
         panel = "\n".join(line[d.app.panel.region.x :] for line in d.screen.splitlines())
         assert "make" in panel and "1.5 s" in panel
+
+
+async def test_a_call_that_was_stopped_while_it_ran_did_run(drive: Drive):
+    stopped = result("a", "Interrupted: the user stopped this call.", is_error=True)
+    conv = FakeConversation(messages=[AssistantMessage(content=[call("a"), call("b")]), stopped])
+    conv.brings_back = Restored(durations={"a": 7000})
+    async with drive(size=(120, 30), conv=conv) as d:
+        lines = [line[d.app.panel.region.x :] for line in d.screen.splitlines()][2:4]
+        assert "7.0 s" in lines[0] and "not run" in lines[1]
