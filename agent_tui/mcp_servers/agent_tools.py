@@ -18,7 +18,7 @@ Find = Callable[[str, str], "tuple[ServerConnection, ListedTool] | str"]
 
 def make_tool(
     tool: ListedTool, *, server: str, alias: str, exposure: Exposure | None, find: Find,
-    mapper: Callable[[str], Mapper],
+    mapper: Mapper,
 ) -> AgentTool:  # fmt: skip
     """The tool under its alias. Its execute looks the server up at each call, so it outlives a
     connection and says so when the server is gone."""
@@ -33,9 +33,7 @@ def make_tool(
     )
 
 
-def _execute(
-    server: str, name: str, alias: str, find: Find, mapper: Callable[[str], Mapper]
-) -> Execute:
+def _execute(server: str, name: str, alias: str, find: Find, mapper: Mapper) -> Execute:
     async def execute(call_id: str, arguments: dict[str, Any], ctx: ToolContext) -> ToolResult:
         found = find(server, name)
         if isinstance(found, str):
@@ -50,16 +48,16 @@ def _execute(
             if total is not None:
                 partial["total"] = total
             if message:
-                partial["message"] = mapper(server).secrets.mask_result(message)
+                partial["message"] = mapper.secrets.mask_result(message)
             ctx.update(partial)
 
         try:
             result = await call(connection, name, restored, progress)
         except Exception as error:
-            text = mapper(server).secrets.mask(error_text(error, server))
+            text = mapper.secrets.mask(error_text(error, server))
             return ToolResult.text(text, is_error=True, details={"server": server, "tool": name})
         if "structuredContent" in (raw := raw_of(result)):
             result.structured_content = raw["structuredContent"]
-        return await mapper(server).tool_result(result, server=server, tool=name, name=alias)
+        return await mapper.tool_result(result, server=server, tool=name, name=alias)
 
     return execute

@@ -187,8 +187,8 @@ class ServerConnection:
 
     def _on_connected(self) -> None:
         self._was_connected = True
-        self._set("connected")
         self.around.listed("tools")
+        self._set("connected")
 
     def _set(
         self, state: ServerState, error: str | None = None, pause: float | None = None

@@ -10,20 +10,17 @@ await manager.close()
 
 import asyncio
 import contextlib
-import fnmatch
 import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 from agent_tui.agent.messages import ImageContent, TextContent
 from agent_tui.agent.tools import AgentTool
-from agent_tui.mcp_servers import state_file
-from agent_tui.mcp_servers.agent_tools import make_tool
+from agent_tui.mcp_servers import offers, state_file
 from agent_tui.mcp_servers.asks import Asks
-from agent_tui.mcp_servers.config import ALL_TOOLS, ServerConfig
+from agent_tui.mcp_servers.config import ServerConfig
 from agent_tui.mcp_servers.config_files import (
     Entry,
     file_of,
@@ -33,9 +30,8 @@ from agent_tui.mcp_servers.config_files import (
     write_entry,
 )
 from agent_tui.mcp_servers.connection import ServerConnection
-from agent_tui.mcp_servers.life import Catalog, Kind, Surroundings
-from agent_tui.mcp_servers.listing import ListedTool
-from agent_tui.mcp_servers.names import Names
+from agent_tui.mcp_servers.life import Kind, Surroundings
+from agent_tui.mcp_servers.offers import Offers, Server
 from agent_tui.mcp_servers.results import Mapper
 from agent_tui.mcp_servers.server_log import ServerLog
 from agent_tui.mcp_servers.snapshots import approval_text, target_text
@@ -59,7 +55,6 @@ from agent_tui.mcp_servers.types import (
     ServerRemoved,
     ServerSnapshot,
     ServerState,
-    ToolInfo,
     ToolsChanged,
     UrlDone,
 )
@@ -68,27 +63,8 @@ from agent_tui.text import clean
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
 CLOSE_S = 6.0
-MAX_COMPLETIONS = 100
 _MAX_WARNINGS = 30
-
-
-class _Server:
-    """One server as the manager knows it; connection is None while it may not connect."""
-
-    def __init__(self, entry: Entry, server_log: ServerLog) -> None:
-        self.entry = entry
-        self.log = server_log
-        self.connection: ServerConnection | None = None
-        self.catalog = Catalog()
-        self.warnings: list[str] = []
-        self.mapper: Mapper | None = None
-
-    @property
-    def name(self) -> str:
-        return self.entry.name
 
 
 class McpManager:
@@ -119,8 +95,8 @@ class McpManager:
         self._roots = [Path(root) for root in (roots if roots is not None else [cwd])]
         self._environ = dict(os.environ if environ is None else environ)
         self._files: tuple[Path | None, Path | None] = (None, None)
-        self._servers: dict[str, _Server] = {}
-        self._names = Names(reserved_names)
+        self._servers: dict[str, Server] = {}
+        self._offers = Offers(self._servers, reserved_names)
         self._log_level: LogLevel | None = None
         self._started = False
         self._closed = False
@@ -143,10 +119,9 @@ class McpManager:
                 known.entry = entry
         return warnings
 
-    def _new(self, entry: Entry) -> _Server:
-        server = _Server(entry, ServerLog(entry.name))
-        server.mapper = Mapper(self._cap_text, server.log.secrets)
-        return server
+    def _new(self, entry: Entry) -> Server:
+        server_log = ServerLog(entry.name)
+        return Server(entry, server_log, Mapper(self._cap_text, server_log.secrets))
 
     def start(self) -> None:
         """Connect to every enabled, approved server, all at once, in the background."""
@@ -155,11 +130,14 @@ class McpManager:
             self._connect(server)
             self._tell(server)
 
-    def _connect(self, server: _Server) -> None:
-        if not self._started or self._closed or self._hindrance(server) is not None:
+    def _connect(self, server: Server) -> None:
+        if not self._started or self._closed:
             return
+        hindrance = self._hindrance(server)
+        server.hindrance = self._hindrance_text(server, hindrance) if hindrance else ""
         config = server.entry.config
-        assert config is not None and server.mapper is not None
+        if hindrance or config is None:
+            return
         around = Surroundings(
             config=config,
             folder=self._cwd,
@@ -176,7 +154,7 @@ class McpManager:
         server.connection = ServerConnection(around, lambda: self._state_changed(server))
         server.connection.start()
 
-    def _hindrance(self, server: _Server) -> ServerState | None:
+    def _hindrance(self, server: Server) -> ServerState | None:
         """Why a server may not connect; None if it may."""
         entry = server.entry
         if entry.config is None:
@@ -199,12 +177,12 @@ class McpManager:
             await asyncio.wait(set(self._ending), timeout=CLOSE_S)
         await all_closed(CLOSE_S)
 
-    async def _stop(self, server: _Server) -> None:
+    async def _stop(self, server: Server) -> None:
         connection, server.connection = server.connection, None
         if connection is not None:
             await connection.stop()
 
-    def _stop_soon(self, server: _Server) -> None:
+    def _stop_soon(self, server: Server) -> None:
         task = asyncio.get_running_loop().create_task(self._stop(server))
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
@@ -243,7 +221,7 @@ class McpManager:
         if entry.source:
             remove_entry(Path(entry.source), name)
         del self._servers[name]
-        self._names.drop_server(name)
+        self._offers.names.drop_server(name)
         self._on_event(ServerRemoved(name))
         self._poke()
         await self._stop(server)
@@ -268,9 +246,9 @@ class McpManager:
             self._started = True
             self._connect(server)
         elif not enabled:
-            self._names.drop_server(name)
+            self._offers.names.drop_server(name)
             await self._stop(server)
-            self._on_event(ToolsChanged(name))
+            self._connect(server)
         self._tell(server)
 
     def reconnect(self, name: str) -> None:
@@ -307,6 +285,7 @@ class McpManager:
             self._connect(server)
         elif not approved:
             self._stop_soon(server)
+            self._connect(server)
         self._tell(server)
 
     async def login(
@@ -351,13 +330,13 @@ class McpManager:
             server.connection.reconnect()
         return had
 
-    def _get(self, name: str) -> _Server:
+    def _get(self, name: str) -> Server:
         if name in self._servers:
             return self._servers[name]
         there = ", ".join(map(clean, sorted(self._servers))) or "none"
         raise McpError(f"There is no MCP server {clean(name)}. There are: {there}.")
 
-    def _remote(self, name: str) -> _Server:
+    def _remote(self, name: str) -> Server:
         server = self._get(name)
         config = server.entry.config
         if config is None:
@@ -376,12 +355,12 @@ class McpManager:
         """Raises McpError for a name that is not there."""
         return self._state(self._get(name))
 
-    def _state(self, server: _Server) -> ServerState:
+    def _state(self, server: Server) -> ServerState:
         if server.connection is not None:
             return server.connection.state
         return self._hindrance(server) or ("disabled" if self._closed else "connecting")
 
-    def _hindrance_text(self, server: _Server, hindrance: ServerState) -> str:
+    def _hindrance_text(self, server: Server, hindrance: ServerState) -> str:
         name = clean(server.name)
         match hindrance:
             case "failed":
@@ -413,7 +392,7 @@ class McpManager:
             protocol=catalog.protocol,
             server_title=mask(catalog.title),
             instructions=mask(catalog.instructions),
-            tools=self._tool_infos(server),
+            tools=self._offers.infos(server),
             left_out={tool.name: tool.problem for tool in catalog.tools if tool.problem},
             resources=len(catalog.resources),
             prompts=len(catalog.prompts),
@@ -446,131 +425,43 @@ class McpManager:
     def tools(self, server: str | None = None) -> list[AgentTool]:
         """Ready for Toolset.offer, sorted by name: the same bytes however servers list them.
         wire["defer_loading"] is set on those that are deferred. [] for an unknown server."""
-        found: list[AgentTool] = []
-        for name in self.servers() if server is None else [server]:
-            known = self._servers.get(name)
-            if known is None or known.connection is None or not known.connection.offers_tools:
-                continue
-            for tool in known.catalog.tools:
-                if not tool.problem and self._is_enabled(known, tool.name):
-                    alias = self._names.alias(name, tool.name)
-                    found.append(
-                        make_tool(
-                            tool,
-                            server=name,
-                            alias=alias,
-                            exposure=self._exposure(known, tool.name),
-                            find=self._find,
-                            mapper=self._mapper,
-                        )
-                    )
-        return sorted(found, key=lambda tool: tool.name)
-
-    def _find(self, server: str, tool: str) -> tuple[ServerConnection, ListedTool] | str:
-        known = self._servers.get(server)
-        if known is None:
-            return f"The MCP server {server} has been removed from this conversation."
-        if known.connection is None:
-            why = self._hindrance_text(known, self._hindrance(known) or "disabled")
-            return f"The MCP server {server} is not connected: {why}"
-        listed = next((t for t in known.catalog.tools if t.name == tool), None)
-        if listed is None or listed.problem or not self._is_enabled(known, tool):
-            return f"The MCP server {server} does not offer the tool {tool} any more."
-        return known.connection, listed
-
-    def _mapper(self, server: str) -> Mapper:
-        known = self._servers.get(server)
-        mapper = known.mapper if known else None
-        return mapper or Mapper(self._cap_text, ServerLog(server).secrets)
-
-    def _tool_infos(self, server: _Server) -> list[ToolInfo]:
-        return [
-            ToolInfo(
-                alias=self._names.alias(server.name, tool.name),
-                name=tool.name,
-                server=server.name,
-                title=tool.title,
-                description=tool.description,
-                approval=self._approval(server, tool.name),
-                exposure=self._exposure(server, tool.name),
-                enabled=self._is_enabled(server, tool.name),
-                notes=tool.notes,
-            )
-            for tool in server.catalog.tools
-            if not tool.problem
-        ]
-
-    def _is_enabled(self, server: _Server, tool: str) -> bool:
-        config = server.entry.config
-        if config is None:
-            return False
-        if config.enabled_tools is not None and not _matches(tool, config.enabled_tools):
-            return False
-        return not _matches(tool, config.disabled_tools)
-
-    def _approval(self, server: _Server, tool: str) -> Approval:
-        config = server.entry.config
-        return (_choice(config.approval, tool) if config else None) or "ask"
-
-    def _exposure(self, server: _Server, tool: str) -> Exposure | None:
-        config = server.entry.config
-        return _choice(config.exposure, tool) if config else None
+        return self._offers.tools(server)
 
     def resolve(self, alias: str) -> tuple[str, str] | None:
         """(server, tool) of an alias; None if no tool that is there has it."""
-        return self._names.pair(alias)
+        return self._offers.names.pair(alias)
 
     def approval(self, alias: str) -> Approval:
         """What the configuration says of a tool; "ask" where it says nothing."""
-        pair = self.resolve(alias)
-        return self._approval(self._servers[pair[0]], pair[1]) if pair else "ask"
+        return self._offers.approval(alias)
 
     def exposure(self, alias: str) -> Exposure | None:
         """What the configuration says of a tool; None where it says nothing."""
-        pair = self.resolve(alias)
-        return self._exposure(self._servers[pair[0]], pair[1]) if pair else None
+        return self._offers.exposure(alias)
 
     # --- resources, prompts -----------------------------------------------------------------
 
-    def _connected(self, server: str | None) -> list[_Server]:
-        names = self.servers() if server is None else [server]
-        known = [self._servers[name] for name in names if name in self._servers]
-        return [s for s in known if s.connection is not None and s.connection.offers_tools]
-
     def resources(self, server: str | None = None) -> list[ResourceInfo]:
         """Resources and templates as last listed, by server."""
-        return [item for known in self._connected(server) for item in known.catalog.resources]
+        return self._offers.resources(server)
 
     def prompts(self, server: str | None = None) -> list[PromptInfo]:
         """Prompts as last listed, by server."""
-        return [item for known in self._connected(server) for item in known.catalog.prompts]
+        return self._offers.prompts(server)
 
     def instructions(self) -> dict[str, str]:
         """What connected servers say about themselves, by server: for the system prompt."""
-        return {
-            known.name: known.log.secrets.mask_result(known.catalog.instructions.strip())
-            for known in self._connected(None)
-            if known.catalog.instructions.strip()
-        }
+        return self._offers.instructions()
 
     async def read_resource(self, server: str, uri: str) -> list[TextContent | ImageContent]:
         """Fit for a message, cut to size. Raises McpError."""
-        connection = self._connection(server)
-        result = await connection.request(lambda client: client.read_resource(uri))
-        return await self._mapper(server).resource(result.contents, f"{server}-resource")
+        return await offers.read_resource(self._get(server), uri)
 
     async def get_prompt(
         self, server: str, name: str, arguments: Mapping[str, str]
     ) -> list[PromptMessage]:
         """The messages of a prompt. Raises McpError."""
-        connection = self._connection(server)
-        given = dict(arguments)
-        result = await connection.request(lambda client: client.get_prompt(name, given))
-        mapper = self._mapper(server)
-        return [
-            PromptMessage(message.role, await mapper.blocks(message.content, f"{server}-prompt"))
-            for message in result.messages
-        ]
+        return await offers.get_prompt(self._get(server), name, arguments)
 
     async def complete(
         self,
@@ -584,29 +475,14 @@ class McpManager:
     ) -> list[str]:
         """Suggestions for an argument of a prompt or of a template (one of the two); known: the
         arguments given so far. [] if the server has none. Raises McpError."""
-        from mcp_types import PromptReference, ResourceTemplateReference
-
-        connection = self._connection(server)
-        ref = (
-            PromptReference(type="ref/prompt", name=prompt)
-            if prompt is not None
-            else ResourceTemplateReference(type="ref/resource", uri=uri_template or "")
+        return await offers.complete(
+            self._get(server),
+            argument=argument,
+            value=value,
+            prompt=prompt,
+            uri_template=uri_template,
+            known=known,
         )
-        client = await connection.ready_client()
-        if client.server_capabilities.completions is None:
-            return []
-        asked = {"name": argument, "value": value}
-        given = dict(known) if known else None
-        result = await connection.request(
-            lambda client: client.complete(ref, asked, context_arguments=given)
-        )
-        return list(result.completion.values)[:MAX_COMPLETIONS]
-
-    def _connection(self, server: str) -> ServerConnection:
-        known = self._get(server)
-        if known.connection is None:
-            raise McpError(self._hindrance_text(known, self._hindrance(known) or "disabled"))
-        return known.connection
 
     # --- the rest -----------------------------------------------------------------------------
 
@@ -633,51 +509,42 @@ class McpManager:
 
     # --- news ---------------------------------------------------------------------------------
 
-    def _state_changed(self, server: _Server) -> None:
-        if server.connection is not None and not server.connection.offers_tools:
-            self._names.drop_server(server.name)
+    def _state_changed(self, server: Server) -> None:
+        if not server.offers:
+            self._offers.names.drop_server(server.name)
         self._tell(server)
 
-    def _tell(self, server: _Server) -> None:
+    def _tell(self, server: Server) -> None:
         if self._servers.get(server.name) is not server:
             return
         state = self._state(server)
         error = server.connection.error if server.connection else server.entry.problem or None
         tools = len(self.tools(server.name)) if state == "connected" else 0
-        self._on_event(ServerChanged(server.name, state, tools, error))
-        if state in ("failed", "needs_auth") and not self.tools(server.name):
+        if server.offered and not server.offers:
+            server.offered = False
             self._on_event(ToolsChanged(server.name))
+        self._on_event(ServerChanged(server.name, state, tools, error))
         self._poke()
 
     def _poke(self) -> None:
         self._changed.set()
 
-    def _listed(self, server: _Server, kind: Kind) -> None:
+    def _listed(self, server: Server, kind: Kind) -> None:
         if kind != "tools":
             self._on_event(CatalogChanged(server.name, kind))
             return
         usable = [tool for tool in server.catalog.tools if not tool.problem]
-        self._names.set_server(server.name, [tool.name for tool in usable])
+        self._offers.names.set_server(server.name, [tool.name for tool in usable])
         for tool in server.catalog.tools:
             if tool.problem:
                 self._note(server, f"the tool {clean(tool.name)} is left out: {tool.problem}")
+        server.offered = True
         self._on_event(ToolsChanged(server.name))
-        self._tell(server)
+        if self._state(server) == "connected":
+            self._tell(server)
 
-    def _note(self, server: _Server, text: str) -> None:
+    def _note(self, server: Server, text: str) -> None:
         if text in server.warnings or len(server.warnings) >= _MAX_WARNINGS:
             return
         server.warnings.append(text)
         self._on_event(Notice(server.name, text))
-
-
-def _matches(tool: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatch.fnmatchcase(tool, pattern) for pattern in patterns)
-
-
-def _choice(table: Mapping[str, T], tool: str) -> T | None:
-    """The choice for a tool: by its very name, else by the first pattern that fits, else all."""
-    if tool in table:
-        return table[tool]
-    fitting = (v for p, v in table.items() if p != ALL_TOOLS and fnmatch.fnmatchcase(tool, p))
-    return next(fitting, table.get(ALL_TOOLS))
