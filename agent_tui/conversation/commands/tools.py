@@ -129,7 +129,7 @@ def complete(conversation: "Conversation", arguments: str) -> list[Completion]:
     found: list[Completion] = []
     if before and before[-1]:
         found += [Completion(head + e, _HELP[e]) for e in EXPOSURES if e.startswith(last)]
-    if not found or not last:
+    if ALL not in before and (not found or not last):
         rows = {row.name: row for row in conversation.toolset.rows()}
         for name in conversation.toolset.names():
             if name.startswith(last) and name not in before:
