@@ -14,7 +14,7 @@ from agent_tui.tui.transcript.api_words import error_words
 from agent_tui.tui.transcript.arguments import Arguments
 from agent_tui.tui.transcript.blocks import DEEP, Block, Modes
 from agent_tui.tui.transcript.heads import head_line
-from agent_tui.tui.transcript.lines import Line, Look, Runs
+from agent_tui.tui.transcript.lines import Line, Look, Runs, lay_runs
 from agent_tui.tui.transcript.parts import Part, RowPart, plain_parts
 
 if TYPE_CHECKING:
@@ -173,9 +173,16 @@ class ApiBlock(Block):
     def compose(self, modes: Modes) -> None:
         body = self.body() if self.is_open(modes) else []
         if self.error and self.is_open(modes):
-            body += plain_parts(self.error, "failed", prefix=DEEP)
+            body.append(RowPart(self._whole_error, self.error))
         fold = bool(body) and not (self.done or self.stopped)
         self.parts = [RowPart(lambda look: [self._head(look, fold)]), *body]
+
+    def _whole_error(self, look: Look) -> list[Line]:
+        """The error in full, where the line above has no room for it."""
+        out: list[Line] = []
+        if self.error not in self._head(look, False).shown:
+            lay_runs([(self.error, "failed")], look, out, DEEP)
+        return out
 
     @property
     def _is_call(self) -> bool:
