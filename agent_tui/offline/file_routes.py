@@ -92,12 +92,14 @@ def _too_large() -> ApiProblem:
 
 
 def _page(listed: list[dict[str, Any]], request: Any) -> dict[str, Any]:
-    """A page of files with the service's cursors (limit, after_id, before_id)."""
+    """A page of files with the service's cursors: page, or as it was before (after_id,
+    before_id); limit."""
     query = request.query_params
     ids = [info["id"] for info in listed]
     start, end = 0, len(listed)
-    if query.get("after_id") in ids:
-        start = ids.index(query["after_id"]) + 1
+    after = (query.get("page") or "").removeprefix("page_") or query.get("after_id")
+    if after in ids:
+        start = ids.index(after) + 1
     if query.get("before_id") in ids:
         end = ids.index(query["before_id"])
     limit = query.get("limit") or "20"
@@ -106,6 +108,7 @@ def _page(listed: list[dict[str, Any]], request: Any) -> dict[str, Any]:
     return {
         "data": shown,
         "has_more": len(shown) < len(page),
+        "next_page": f"page_{shown[-1]['id']}" if len(shown) < len(page) else None,
         "first_id": shown[0]["id"] if shown else None,
         "last_id": shown[-1]["id"] if shown else None,
     }

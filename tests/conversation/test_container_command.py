@@ -324,6 +324,16 @@ async def test_previews_of_every_kind(tmp_path: Path) -> None:
         assert opening == "`````text" and previews["odd.md"].text.endswith("\n`````")
 
 
+async def test_all_pages_of_the_service_are_read(tmp_path: Path) -> None:
+    async with ready(tmp_path) as talk:
+        for number in range(130):
+            talk.server._files.add(f"f{number}.txt", b"x", made_by_program=True)  # type: ignore[attr-defined]
+        listed = await talk.conversation.files.api.list()
+        assert [f.name for f in listed] == [f"f{n}.txt" for n in reversed(range(130))]
+        saved = await good(talk, "/container download f0.txt")
+        assert saved["bytes"] == 1, "a name is looked for on every page"
+
+
 async def test_names_with_marks_of_tables_stay_in_their_cell(tmp_path: Path) -> None:
     async with ready(tmp_path) as talk:
         talk.server._files.add("a|b`c\x1b.txt", b"x", made_by_program=True)  # type: ignore[attr-defined]

@@ -77,7 +77,7 @@ async def test_a_program_with_many_calls_shows_those_that_matter(drive: Drive):
         assert rows == [
             "▣ program 1 paused for 1",
             "✓ 19 calls 19 geocode 2.2 s",
-            "✗ geocode p7 0.1 s",
+            "✗ geocode place=p7 0.1 s",
             "● query_db year=2025 0 s",
         ]
 

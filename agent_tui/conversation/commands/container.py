@@ -137,7 +137,7 @@ def _sums(event: ContainerChangedEvent) -> str:
 
 
 def _run(run: ProgramRun) -> str:
-    title = f"program {run.number}" if run.number else "command line"
+    title = f"program {run.number}" if run.number else "bash"
     calls = f"{run.calls}" + (f", {run.failed} failed" if run.failed else "")
     ended = run.error_code or ("" if run.exit_code is None else str(run.exit_code)) or run.state
     took = "" if run.seconds is None else ("about " if run.about else "") + duration(run.seconds)

@@ -257,7 +257,7 @@ class ContainerPanel(Drawn):
 
 
 def _title(run: ProgramRun) -> str:
-    return f"program {run.number}" if run.number else "command line"
+    return f"program {run.number}" if run.number else "bash"
 
 
 def _file(file: dict[str, Any]) -> str:
