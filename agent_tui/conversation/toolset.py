@@ -31,6 +31,8 @@ EXPOSURES: tuple[Exposure, ...] = get_args(Exposure)
 BUILTIN, SERVER, CONNECTOR = "builtin", "server tools", "connector"
 """Sources of their own; every other is an MCP server's name."""
 
+_ORDER = {BUILTIN: 0, CONNECTOR: 2, SERVER: 3}
+
 ALL = "all"
 """In place of a name: every tool that runs here."""
 
@@ -167,10 +169,10 @@ class Toolset:
         return offered
 
     def rows(self) -> list[ToolRow]:
-        """Every tool, source by source, also those that are off."""
+        """Every tool, source by source, also those that are off; the service's own last."""
         callable_ = 0
         rows: list[ToolRow] = []
-        for source, tool in self._each():
+        for source, tool in sorted(self._each(), key=lambda each: _ORDER.get(each[0], 1)):
             exposure, note = self._standing(source, tool)
             callable_ += exposure in ("programmatic", "both") and not _is_execution(source, tool)
             wanted = self._wanted(source, tool)

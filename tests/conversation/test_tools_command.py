@@ -42,15 +42,17 @@ async def test_every_tool_is_listed_with_source_callers_and_approval() -> None:
     made = conversation(tools={"files__open": "both", "web_search": "direct"})
     listed = await rows(made)
     shown = {name: (r["source"], r["exposure"], r["approval"]) for name, r in listed.items()}
-    assert shown["shell"] == ("builtin", "direct", "none: allowed")
-    assert shown["read"] == ("builtin", "direct", "none inside the folder")
+    assert shown["shell"] == ("builtin", "direct", "allowed")
+    assert shown["read"] == ("builtin", "direct", "asks outside the folder")
     assert shown["files__open"] == ("files", "both", "asks")
-    assert shown["web_search"] == ("server tools", "direct", "none: the service runs it")
+    assert shown["web_search"] == ("server tools", "direct", "runs at the service")
     assert shown["memory"] == ("server tools", "off", "asks")
     assert shown["code_execution"][1] == "direct", "a tool needs it"
     table = await text(made, "/tools")
     for name in listed:
         assert f"`{name}`" in table
+    assert "programs may call 1 tool" in table
+    assert [*listed][:3] == ["shell", "read", "files__open"], "what runs here comes first"
     assert set(await rows(made, "/tools shell read")) == {"shell", "read"}
 
 

@@ -73,25 +73,26 @@ def _some(conversation: "Conversation", words: Sequence[str]) -> CommandResult:
 
 
 def _listed(conversation: "Conversation", rows: Sequence[ToolRow]) -> CommandResult:
-    lines = ["| tool | from | who may call it | approval | |", "|---|---|---|---|---|"]
+    lines = ["| tool | from | who may call it | approval |", "|---|---|---|---|"]
     data: list[Any] = []
     for row in rows:
         approval = _approval(conversation, row)
-        cells = (row.source, WORDS[row.exposure], approval, row.note)
+        cells = (row.source, WORDS[row.exposure], approval)
         plain = " | ".join(clean(cell).replace("|", "\\|") for cell in cells)
         lines.append(f"| `{row.name}` | {plain} |")
         data.append(asdict(row) | {"approval": approval})
-    return CommandResult(
-        text="\n".join(lines) + "\n\n" + _waits(conversation), data={"tools": data}
-    )
+    notes = "".join(f"- `{row.name}`: {row.note}\n" for row in rows if row.note)
+    text = "\n".join([*lines, "", notes, _waits(conversation)])
+    return CommandResult(text=text.rstrip(), data={"tools": data})
 
 
 def _approval(conversation: "Conversation", row: ToolRow) -> str:
+    """Whether the user is asked before a call runs."""
     if not row.here:
-        return "none: the service runs it"
+        return "runs at the service"
     if conversation.approvals.allowed(row.name):
-        return "none: allowed"
-    return "none inside the folder" if row.name in READING else "asks"
+        return "allowed"
+    return "asks outside the folder" if row.name in READING else "asks"
 
 
 def _changed(
