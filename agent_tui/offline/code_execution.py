@@ -24,7 +24,13 @@ from agent_tui.offline.prompt_cache import PromptCache
 from agent_tui.offline.rules import ApiProblem
 from agent_tui.offline.rules.registry import is_program_call
 from agent_tui.offline.rules.tools import for_programs
-from agent_tui.offline.wire import ProgramStart, Reply, estimate_tokens, fill_usage
+from agent_tui.offline.wire import (
+    ProgramStart,
+    Reply,
+    estimate_tokens,
+    fill_usage,
+    read_by_model,
+)
 from agent_tui.programs import CallResult, Finished, Paused, Sandbox, SandboxError, Step
 from agent_tui.programs.threads import in_thread
 
@@ -44,7 +50,7 @@ class CodeExecution:
         self.options = options
         self.containers = Containers(options, self._make_sandbox)
         self._files = files
-        self._cache = PromptCache(estimate_tokens)
+        self._cache = PromptCache(estimate_tokens, read_by_model)
 
     def fill_usage(
         self, reply: Reply, body: dict[str, Any], said_before: Sequence[dict[str, Any]] = ()

@@ -52,12 +52,17 @@ class _Place:
 
 
 class PromptCache:
-    """One for a server. count: tokens of a JSON value."""
+    """One for a server. count: tokens of a JSON value. read_by_model: a request's messages
+    without what never reaches the model (calls of programs, and their results)."""
 
     def __init__(
-        self, count: Callable[[Any], float], clock: Callable[[], float] = time.monotonic
+        self,
+        count: Callable[[Any], float],
+        read_by_model: Callable[[list[dict[str, Any]]], list[dict[str, Any]]],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._count = count
+        self._read_by_model = read_by_model
         self._clock = clock
         self._kept: dict[bytes, tuple[float, float]] = {}
         """Until when, and for how long after each use, by key."""
@@ -101,7 +106,8 @@ class PromptCache:
     def _places(self, body: dict[str, Any]) -> Iterator[_Place]:
         key = hashlib.sha256(str(body.get("model")).encode("utf-8", "replace")).digest()
         tokens = 0.0
-        for block, frame in _blocks(body):
+        messages = self._read_by_model(_dicts(body.get("messages")))
+        for block, frame in _blocks(body | {"messages": messages}):
             plain = {k: v for k, v in block.items() if k != "cache_control"}
             text = json.dumps([frame, plain], sort_keys=False)
             key = hashlib.sha256(key + text.encode("ascii")).digest()

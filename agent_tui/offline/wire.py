@@ -285,13 +285,14 @@ def input_tokens(body: dict[str, Any]) -> int:
     The calls of a program and their results are between the client and the program: only what
     the program prints reaches the model.
     """
-    parts = [body.get("system"), body.get("tools"), _read_by_model(body.get("messages") or [])]
+    parts = [body.get("system"), body.get("tools"), read_by_model(body.get("messages") or [])]
     return estimate_tokens([part for part in parts if part])
 
 
-def _read_by_model(messages: list[dict[str, Any]]) -> list[Any]:
+def read_by_model(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Messages without the calls of programs and without their results."""
     calls: set[str] = set()
-    out: list[Any] = []
+    out: list[dict[str, Any]] = []
     for message in messages:
         content = message.get("content")
         if not isinstance(content, list):
