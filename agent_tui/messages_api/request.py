@@ -7,34 +7,25 @@ of a valid request (facts) that are matters of the wire: roles merged, results f
 characters, marks.
 """
 
+import itertools
 import logging
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 from agent_tui.agent.loop import LLMContext, StreamOptions, ThinkingLevel
-from agent_tui.agent.memo import Memo
 from agent_tui.agent.messages import (
     AssistantMessage,
-    ImageContent,
     Message,
     ThinkingContent,
-    ToolResultMessage,
-    UserMessage,
 )
 from agent_tui.agent.tools import AgentTool
 from agent_tui.messages_api.errors import ApiError
 from agent_tui.messages_api.models import EFFORTS, ModelInfo, model_info
 from agent_tui.messages_api.server_tools import TOOLSET_TYPE, connector_servers
 from agent_tui.messages_api.tool_schemas import object_schema, usable_tools
-from agent_tui.messages_api.wire_blocks import (
-    Block,
-    ImageBudget,
-    assistant_blocks,
-    result_block,
-    text_block,
-    upload_blocks,
-    user_blocks,
-)
+from agent_tui.messages_api.wire_blocks import Block, text_block
+from agent_tui.messages_api.wire_history import WireHistory
 from agent_tui.messages_api.wire_text import clean_tree
 from agent_tui.text import wire_text
 
@@ -47,9 +38,6 @@ MIN_BUDGET: Final = 1024
 
 CacheSetting = Literal["5m", "1h", "off"]
 """How long the service keeps what a mark covers; off: no marks."""
-
-ABORTED: Final = "[The answer before this was interrupted by the user before it was complete.]"
-FAILED: Final = "[The answer before this was cut off by an error before it was complete.]"
 
 
 def build_request(
@@ -70,38 +58,74 @@ def build_request(
 
     Raises ApiError when there is nothing to send.
     """
-    info = info or model_info(model)
-    history = without_thinking(context.messages) if strip_thinking else context.messages
-    programs = any(
-        str(tool.wire.get("type")).startswith("code_execution_") for tool in context.tools
+    return RequestBuilder().build(
+        model,
+        context,
+        options,
+        info,
+        strip_thinking=strip_thinking,
+        eager_input_streaming=eager_input_streaming,
+        cache=cache,
     )
-    messages = _Conversation(history, programs=programs).build()
-    if not messages:
-        raise ApiError("There is nothing to send.", kind="invalid_request",
-                       advice="Write a message first.")  # fmt: skip
-    max_tokens = options.max_tokens
-    if info.max_output is not None:
-        max_tokens = min(max_tokens, info.max_output)
-    offered, left_out = usable_tools(context.tools)
-    for name, why in left_out.items():
-        log.warning("the tool %r is left out of the request: %s", name, why)
-    tools = [_tool(t, eager=eager_input_streaming) for t in offered]
-    system = wire_text(context.system_prompt)
 
-    request: dict[str, Any] = {"model": model, "max_tokens": max_tokens}
-    if system.strip():
-        request["system"] = [text_block(system)]
-    if tools:
-        request["tools"] = tools
-    if servers := connector_servers(offered):
-        request["mcp_servers"] = servers
-    request["messages"] = messages
-    request |= _thinking(options.thinking_level, info, max_tokens, messages)
-    if options.container_id:
-        request["container"] = options.container_id
-    if cache != "off":
-        _mark(request, cache)
-    return request
+
+class RequestBuilder:
+    """Builds the requests of one conversation: what a request has in common with the one before
+    is taken from it. Safe in any thread; the result must not be changed."""
+
+    def __init__(self) -> None:
+        self._history = WireHistory(programs=False)
+        self._lock = threading.Lock()
+
+    def build(
+        self,
+        model: str,
+        context: LLMContext,
+        options: StreamOptions,
+        info: ModelInfo | None = None,
+        *,
+        strip_thinking: bool = False,
+        eager_input_streaming: bool = False,
+        cache: CacheSetting = "5m",
+    ) -> dict[str, Any]:
+        """As build_request."""
+        info = info or model_info(model)
+        messages = self._messages(context, strip_thinking=strip_thinking)
+        if not messages:
+            raise ApiError("There is nothing to send.", kind="invalid_request",
+                           advice="Write a message first.")  # fmt: skip
+        max_tokens = options.max_tokens
+        if info.max_output is not None:
+            max_tokens = min(max_tokens, info.max_output)
+        offered, left_out = usable_tools(context.tools)
+        for name, why in left_out.items():
+            log.warning("the tool %r is left out of the request: %s", name, why)
+        tools = [_tool(t, eager=eager_input_streaming) for t in offered]
+        system = wire_text(context.system_prompt)
+
+        request: dict[str, Any] = {"model": model, "max_tokens": max_tokens}
+        if system.strip():
+            request["system"] = [text_block(system)]
+        if tools:
+            request["tools"] = tools
+        if servers := connector_servers(offered):
+            request["mcp_servers"] = servers
+        request["messages"] = messages
+        request |= _thinking(options.thinking_level, info, max_tokens, messages)
+        if options.container_id:
+            request["container"] = options.container_id
+        if cache != "off":
+            _mark(request, cache)
+        return request
+
+    def _messages(self, context: LLMContext, *, strip_thinking: bool) -> list[Block]:
+        programs = any(
+            str(tool.wire.get("type")).startswith("code_execution_") for tool in context.tools
+        )
+        history = without_thinking(context.messages) if strip_thinking else context.messages
+        with self._lock:
+            self._history = self._history.follow(history, programs=programs)
+            return self._history.messages()
 
 
 def without_thinking(messages: Sequence[Message]) -> list[Message]:
@@ -115,107 +139,6 @@ def without_thinking(messages: Sequence[Message]) -> list[Message]:
             message = message.model_copy(update={"content": content})
         kept.append(message)
     return kept
-
-
-class _Conversation:
-    """Builds the `messages` list: one user message for all that stands between two replies."""
-
-    def __init__(self, history: Sequence[Message], *, programs: bool) -> None:
-        self._history = history
-        self._programs = programs
-        self._images = ImageBudget(list(_images(history)))
-        self._wire: list[dict[str, Any]] = []
-        self._results: list[Block] = []
-        self._texts: list[Block] = []
-        self._note: str | None = None
-        self._program_calls: set[str] = set()
-
-    def build(self) -> list[dict[str, Any]]:
-        for message in self._history:
-            match message:
-                case AssistantMessage():
-                    self._reply(message)
-                case ToolResultMessage():
-                    self._result(message)
-                case UserMessage():
-                    self._texts += upload_blocks(message.uploads, taken=self._programs)
-                    self._texts += user_blocks(message.content, self._images)
-        self._close_group()
-        if self._wire and self._wire[-1]["role"] == "assistant":
-            _strip_end(self._wire[-1]["content"])
-        return self._wire
-
-    def _reply(self, message: AssistantMessage) -> None:
-        blocks, program_calls = _reply_parts(message)
-        if not blocks:
-            return
-        self._close_group()
-        self._program_calls.update(program_calls)
-        if self._wire and self._wire[-1]["role"] == "assistant":
-            self._wire[-1]["content"] += blocks
-        else:
-            self._wire.append({"role": "assistant", "content": [*blocks]})
-        if message.stop_reason in ("aborted", "error"):
-            self._note = ABORTED if message.stop_reason == "aborted" else FAILED
-
-    def _result(self, message: ToolResultMessage) -> None:
-        programmatic = message.tool_call_id in self._program_calls
-        if (made := _result_of_text(message)) is not None:
-            self._results.append(made)
-            return
-        self._results.append(
-            result_block(
-                message.tool_call_id,
-                message.content,
-                is_error=message.is_error,
-                text_only=message.is_error or programmatic,
-                images_left=self._images,
-            )
-        )
-
-    def _close_group(self) -> None:
-        """End the user message between two replies: all results first, then the texts (A03)."""
-        blocks = self._results + self._texts
-        if blocks and self._note is not None:
-            blocks.insert(len(self._results), text_block(self._note))
-            self._note = None
-        if blocks:
-            self._wire.append({"role": "user", "content": blocks})
-        self._results, self._texts = [], []
-
-
-def _make_reply_parts(message: AssistantMessage) -> tuple[list[Block], list[str]]:
-    """The blocks of a reply, and the ids of those of its calls that a program made."""
-    return assistant_blocks(message), [c.id for c in message.tool_calls if c.programmatic]
-
-
-_reply_parts = Memo(_make_reply_parts)
-
-
-def _make_result_of_text(message: ToolResultMessage) -> Block | None:
-    """The block of a result without images, which is the same in every request."""
-    if any(isinstance(block, ImageContent) for block in message.content):
-        return None
-    return result_block(
-        message.tool_call_id, message.content, is_error=message.is_error, text_only=True,
-        images_left=ImageBudget([]),
-    )  # fmt: skip
-
-
-_result_of_text = Memo(_make_result_of_text)
-
-
-def _images(history: Sequence[Message]) -> Iterator[ImageContent]:
-    for message in history:
-        if not isinstance(message, AssistantMessage):
-            yield from (b for b in message.content if isinstance(b, ImageContent))
-
-
-def _strip_end(content: list[Block]) -> None:
-    """The last text of a list that ends with a reply may not end in white space."""
-    last = content[-1]
-    if last.get("type") == "text":
-        content[-1] = {**last, "text": last["text"].rstrip()}
 
 
 def _tool(tool: AgentTool, *, eager: bool) -> Block:
@@ -293,9 +216,11 @@ def _mark(request: dict[str, Any], keep: CacheSetting) -> None:
         if request.get(key):
             blocks = [_without_mark(b) for b in request[key]]
             request[key] = [*blocks[:-1], _with_mark(blocks[-1], mark)]
-    users = [m for m in request["messages"] if m["role"] == "user"]
-    for message in users[-2:]:
-        message["content"] = [*message["content"][:-1], _with_mark(message["content"][-1], mark)]
+    messages: list[Block] = request["messages"]
+    users = (at for at in reversed(range(len(messages))) if messages[at]["role"] == "user")
+    for at in itertools.islice(users, 2):
+        *before, last = messages[at]["content"]
+        messages[at] = {**messages[at], "content": [*before, _with_mark(last, mark)]}
 
 
 def _with_mark(block: Block, mark: Block) -> Block:

@@ -12,7 +12,7 @@ from agent_tui.messages_api.assembler import Assembler
 from agent_tui.messages_api.client import ApiEndpoint, check_credential, make_client
 from agent_tui.messages_api.errors import StreamCutError, map_exception
 from agent_tui.messages_api.models import ModelInfo, model_info
-from agent_tui.messages_api.request import CacheSetting, build_request
+from agent_tui.messages_api.request import CacheSetting, RequestBuilder
 from agent_tui.messages_api.server_tools import needed_betas
 from agent_tui.messages_api.stream import raw_events
 from agent_tui.messages_api.wire_request import WireRequest, wire_request
@@ -45,11 +45,12 @@ def make_stream_function(
     change it.
     """
     clients = _Clients(endpoint)
+    builder = RequestBuilder()
 
     def encode(
         client: Any, model: str, context: LLMContext, options: StreamOptions, named: list[str]
     ) -> WireRequest:
-        request = build_request(
+        request = builder.build(
             model,
             context,
             options,

@@ -26,7 +26,8 @@ from agent_tui.agent.messages import (
 from agent_tui.agent.tools import AgentTool, ToolContext, ToolResult
 from agent_tui.messages_api.errors import ApiError
 from agent_tui.messages_api.models import ModelInfo, model_info
-from agent_tui.messages_api.request import ABORTED, FAILED, build_request, without_thinking
+from agent_tui.messages_api.request import RequestBuilder, build_request, without_thinking
+from agent_tui.messages_api.wire_history import ABORTED, FAILED
 from agent_tui.messages_api.stream import encode_body
 from agent_tui.offline.rules import validate_request
 
