@@ -43,7 +43,7 @@ async def test_every_tool_is_listed_with_source_callers_and_approval() -> None:
     listed = await rows(made)
     shown = {name: (r["source"], r["exposure"], r["approval"]) for name, r in listed.items()}
     assert shown["shell"] == ("builtin", "direct", "allowed")
-    assert shown["read"] == ("builtin", "direct", "asks outside the folder")
+    assert shown["read"] == ("builtin", "direct", "asks outside folder")
     assert shown["files__open"] == ("files", "both", "asks")
     assert shown["web_search"] == ("server tools", "direct", "runs at the service")
     assert shown["memory"] == ("server tools", "off", "asks")

@@ -98,7 +98,7 @@ def test_a_program_is_paused_resumed_steered_and_approved(
     terminal.send(TAB)
     terminal.wait_for("/tools all both")
     terminal.say("both")
-    terminal.wait_for("the model and its programs")
+    terminal.wait_for("the model and its programs call it. From the next request on.")
 
     terminal.say("count it")
     terminal.wait_for(all_words(["shell wants to run", "asked by program 1"]))

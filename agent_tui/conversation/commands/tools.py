@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 USAGE = "/tools [NAME... direct|programmatic|both|off]"
 WORDS: dict[Exposure, str] = {
-    "direct": "the model",
-    "programmatic": "programs only",
-    "both": "the model and its programs",
+    "direct": "model",
+    "programmatic": "programs",
+    "both": "model, programs",
     "off": "off",
 }
-"""Who may call, for people."""
+"""Who may call, in a cell of the table."""
 
 _HELP: dict[Exposure, str] = {
     "direct": "only the model itself calls it",
@@ -73,7 +73,7 @@ def _some(conversation: "Conversation", words: Sequence[str]) -> CommandResult:
 
 
 def _listed(conversation: "Conversation", rows: Sequence[ToolRow]) -> CommandResult:
-    lines = ["| tool | from | who may call it | approval |", "|---|---|---|---|"]
+    lines = ["| tool | from | called by | approval |", "|---|---|---|---|"]
     data: list[Any] = []
     for row in rows:
         approval = _approval(conversation, row)
@@ -92,7 +92,7 @@ def _approval(conversation: "Conversation", row: ToolRow) -> str:
         return "runs at the service"
     if conversation.approvals.allowed(row.name):
         return "allowed"
-    return "asks outside the folder" if row.name in READING else "asks"
+    return "asks outside folder" if row.name in READING else "asks"
 
 
 def _changed(
@@ -107,7 +107,7 @@ def _changed(
         whom = "every tool that runs here"
     when = _waits(conversation) or "From the next request on."
     return CommandResult(
-        text=f"Who may call {whom}: {WORDS[exposure]}. {_notes(rows, names)}{when}", data=data
+        text=f"For {whom}: {_HELP[exposure]}. {_notes(rows, names)}{when}", data=data
     )
 
 
