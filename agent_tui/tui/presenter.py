@@ -21,6 +21,8 @@ from agent_tui.agent.events import (
 from agent_tui.conversation.events import ContainerChangedEvent, ConversationEvent
 from agent_tui.tui.context_state import ContextState
 from agent_tui.tui.lines import count, one_line
+from agent_tui.tui.transcript.api_kinds import make_block
+from agent_tui.tui.transcript.lines import Look
 from agent_tui.tui.transcript.program_calls import GROUPED, CallState, Tally
 from agent_tui.tui.transcript.tool_text import was_stopped
 
@@ -73,6 +75,8 @@ class ToolRow:
     lines: int = 0
     parent: str | None = None
     program: bool = False
+    remote: bool = False
+    """The API runs it: it waits for nobody here and cannot be stopped alone."""
     waits: int = 0
     """Calls that a program waits for."""
     tallied: CallState | None = None
@@ -101,7 +105,8 @@ class ToolsState:
     def under_way(self) -> bool:
         """A call is there that can be stopped alone."""
         ended = ("done", "failed", "stopped")
-        return any(not r.program and r.state not in ended for r in self.rows.values())
+        here = (r for r in self.rows.values() if not r.program and not r.remote)
+        return any(r.state not in ended for r in here)
 
     @property
     def active(self) -> bool:
@@ -203,7 +208,7 @@ class ToolsState:
 
     def _hold(self, row: ToolRow) -> None:
         """What has written something does run, whoever asks."""
-        if row.state == "running" and not row.program and not row.tail:
+        if row.state == "running" and not (row.program or row.remote or row.tail):
             row.state, row.started = "ready", None
 
     def output(self, call_id: str, partial: Any) -> None:
@@ -221,7 +226,8 @@ class ToolsState:
         row.lines += partial.count("\n")
 
     def server_block(self, raw: dict[str, Any]) -> bool:
-        """A block of the API, verbatim: a program begins or ends. False for any other."""
+        """A block of the API, verbatim: a program or a call of its own tools begins or ends.
+        False for any other."""
         kind = str(raw.get("type") or "")
         tool = str(raw.get("name") or "")
         if kind == "server_tool_use" and (tool == "code_execution" or tool in _CONTAINER_TOOLS):
@@ -233,7 +239,28 @@ class ToolsState:
             failed = "error" in str(content.get("type") or "") or bool(content.get("return_code"))
             self.program_ends(str(raw.get("tool_use_id") or ""), failed=failed)
             return True
+        if kind.endswith("_tool_use"):
+            self._server_call(raw)
+            return True
+        if kind.endswith("_tool_result"):
+            block = make_block(raw)
+            block.close(raw)
+            self.program_ends(str(raw.get("tool_use_id") or ""), failed=block.failed)
+            return True
         return False
+
+    def _server_call(self, raw: dict[str, Any]) -> None:
+        """A call that the API makes: a search, a page, a server of the connector."""
+        call_id = str(raw.get("id") or "")
+        if not call_id:
+            return
+        block = make_block(raw)
+        block.close(raw)
+        if call_id not in self.rows:
+            parent, now = _program_of(raw.get("caller")), self._clock()
+            name = one_line(block.name(Look()), 60)
+            self._add(ToolRow(call_id, name, "", "running", now, parent=parent, remote=True))
+        self.rows[call_id].argument = one_line(block.summary(), 120)
 
     def ends(self, call_id: str, is_error: bool, duration_ms: int | None, stopped: bool) -> None:
         """duration_ms None: not known."""

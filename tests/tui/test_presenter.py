@@ -195,3 +195,40 @@ def test_the_container_is_what_was_told_last(presenter: Presenter):
 )
 def test_the_argument_that_says_most(arguments: dict[str, Any], shown: str):
     assert short_argument(arguments) == shown
+
+
+def test_calls_that_the_api_makes_are_lines_too(presenter: Presenter, clock: FakeClock):
+    """A search and a server of the connector: named as in the transcript, never to be stopped
+    alone, failed where the API says so."""
+
+    def block(index: int, raw: dict[str, Any], *phases: str) -> None:
+        for phase in phases:
+            event = OpaqueEvent(index, phase, OpaqueContent(raw=raw))  # type: ignore[arg-type]
+            assert presenter.apply(update(event))
+
+    search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
+    block(0, search, "start")
+    block(0, {**search, "input": {"query": "textual strips"}}, "end")
+    [row] = presenter.tools.ordered()
+    assert (row.name, row.argument, row.state) == ("web search", '"textual strips"', "running")
+    assert not presenter.tools.under_way
+    clock.now += 2
+    error = {"type": "web_search_tool_result_error", "error_code": "unavailable"}
+    block(1, {"type": "web_search_tool_result", "tool_use_id": "s1", "content": error},
+          "start", "end")  # fmt: skip
+    assert (row.state, row.seconds) == ("failed", 2)
+
+    mcp = {"type": "mcp_tool_use", "id": "m1", "name": "ask", "server_name": "wiki", "input": {}}
+    block(2, mcp, "start", "end")
+    block(3, {"type": "mcp_tool_result", "tool_use_id": "m1", "is_error": False, "content": "x"},
+          "start", "end")  # fmt: skip
+    assert [(r.name, r.state) for r in presenter.tools.ordered()] == [
+        ("web search", "failed"),
+        ("wiki: ask", "done"),
+    ]
+
+
+def test_a_block_that_is_no_call_is_no_line(presenter: Presenter):
+    event = OpaqueEvent(0, "end", OpaqueContent(raw={"type": "compaction", "content": "x"}))
+    assert not presenter.apply(update(event))
+    assert presenter.tools.ordered() == []

@@ -31,7 +31,9 @@ class ToolChoice(ScrollView, can_focus=True):
     def on_focus(self) -> None:
         """The first call that can still be stopped, else the last one."""
         rows = [row for _, row in self.calls()]
-        under_way = (row for row in rows if row.state not in ENDED and not row.program)
+        under_way = (
+            row for row in rows if row.state not in ENDED and not (row.program or row.remote)
+        )
         first = next(under_way, rows[-1] if rows else None)
         self.chosen_id = first.id if first is not None else ""
         self.watch_chosen_id()
