@@ -313,7 +313,10 @@ class Conversation:
 
     def send_now(self) -> bool:
         """Skip the calls not yet started, so that steering goes out; False when there is no run."""
-        return self.agent.send_now()
+        sent = self.agent.send_now()
+        if sent:
+            self._delivery_points_changed()
+        return sent
 
     async def continue_(self) -> None:
         """Run on from the transcript as it stands. Raises ValueError when nothing waits for

@@ -74,6 +74,8 @@ def test_a_session_of_p_in_which_a_person_goes_on_is_the_persons() -> None:
     session = open_wished(SessionWish(resume_id=script, resume=True), CWD, ENDPOINT)
     session.append_message(UserMessage(content="and now I"))
     session.close()
+    assert session.path is not None
+    os.utime(session.path, (0, 0))
     used("print", "by another script")
     assert opened(continue_newest=True).id == script
 

@@ -32,7 +32,7 @@ GRACE_S = 0.7
 
 ESC, ENTER, TAB, CTRL_C, CTRL_D, CTRL_J = b"\x1b", b"\r", b"\t", b"\x03", b"\x04", b"\n"
 CTRL_B, CTRL_O, CTRL_T, CTRL_Z = b"\x02", b"\x0f", b"\x14", b"\x1a"
-F1, F2, F3, F4, F6 = b"\x1bOP", b"\x1bOQ", b"\x1bOR", b"\x1bOS", b"\x1b[17~"
+F1, F2, F3, F4, F5, F6 = b"\x1bOP", b"\x1bOQ", b"\x1bOR", b"\x1bOS", b"\x1b[15~", b"\x1b[17~"
 UP, DOWN, ALT_UP = b"\x1b[A", b"\x1b[B", b"\x1b[1;3A"
 PAGE_UP, CTRL_END = b"\x1b[5~", b"\x1b[1;5F"
 
