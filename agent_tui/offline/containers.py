@@ -400,8 +400,6 @@ class Containers:
         container.program = None
 
     def _expire(self, container: Container) -> None:
-        if container.state == "busy":
-            return
         if container.lock.locked():
             loop = asyncio.get_running_loop()
             container.timers["idle"] = loop.call_later(0.05, self._expire, container)

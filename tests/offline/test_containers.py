@@ -26,6 +26,17 @@ def is_now(client: Client, state: str) -> dict[str, Any]:
     return wait_for(lambda: (now := client.state())["state"] == state and now)
 
 
+def ended(client: Client) -> list[dict[str, Any]]:
+    """The containers of the journal's entries, once every exchange has ended."""
+
+    def entries() -> list[dict[str, Any]] | None:
+        journal = client.server.journal
+        done = all(entry["duration_ms"] is not None for entry in journal)
+        return [entry["container"] for entry in journal] if done else None
+
+    return wait_for(entries)
+
+
 class TestStates:
     def test_each_state_is_in_the_journal_and_on_its_page(self, serve: Serve) -> None:
         code = "import asyncio\nprint(await asyncio.gather(read('a'), read('b')))\n" + ONE
@@ -39,7 +50,7 @@ class TestStates:
         client.answer()
         assert client.state()["state"] == "idle"
         is_now(client, "expired")
-        entries = [entry["container"] for entry in client.server.journal]
+        entries = ended(client)
         assert [(e["state"], e["pending"], e["programs"]) for e in entries] == [
             ("paused", 2, 1),
             ("paused", 1, 1),
@@ -50,7 +61,7 @@ class TestStates:
     def test_the_journal_says_what_the_answer_said(self, serve: Serve) -> None:
         client = Client(serve(program(ONE), DONE))
         said = [response["container"] for response in client.run()]
-        entries = [entry["container"] for entry in client.server.journal]
+        entries = ended(client)
         assert [(e["id"], e["expires_at"]) for e in entries] == [
             (s["id"], s["expires_at"]) for s in said
         ]
