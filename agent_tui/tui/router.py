@@ -47,7 +47,10 @@ class Router:
                 app.view.queue()
             case "permission_request":
                 app.view.panels()
-                await app.dialogs.add(ApprovalDialog(event, app.glyphs, clock=app.clock))
+                line = app.transcript.line_of_call(event.caller, event.tool_name, event.arguments)
+                await app.dialogs.add(
+                    ApprovalDialog(event, app.glyphs, clock=app.clock, line=line)
+                )
             case "permission_delayed":
                 dialog = app.dialogs.approval(event.request_id)
                 if dialog is not None:

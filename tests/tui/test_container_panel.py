@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from agent_tui.conversation.events import ContainerChangedEvent, ProgramRun
+from agent_tui.agent.events import MessageStartEvent, MessageUpdateEvent, OpaqueEvent
+from agent_tui.agent.messages import AssistantMessage, OpaqueContent
+from agent_tui.conversation.events import (
+    ContainerChangedEvent,
+    PermissionRequestEvent,
+    ProgramRun,
+)
 from agent_tui.tui.panels.container_panel import ContainerPanel
 from tests.tui.conftest import Drive, Driven
 from tests.tui.fake_conversation import FakeConversation
@@ -173,3 +179,16 @@ async def test_a_long_id_shows_its_end(drive: Drive):
 
 def test_the_clock_is_the_time_of_day():
     assert ContainerPanel()._clock is time.time
+
+
+async def test_a_question_says_which_line_of_the_program_asks(drive: Drive):
+    async with drive(size=(120, 30)) as d:
+        code = "for r in rows:\n    await geocode(place=r)\n"
+        raw = {"type": "server_tool_use", "id": "s1", "name": "code_execution"}
+        whole = OpaqueContent(raw={**raw, "input": {"code": code}})
+        d.conv.emit(MessageStartEvent(AssistantMessage(id="m")))
+        d.conv.emit(MessageUpdateEvent("m", OpaqueEvent(0, "end", whole)))
+        caller = {"type": "code_execution_20260120", "tool_id": "s1"}
+        arguments = {"place": "Rome"}
+        d.conv.emit(PermissionRequestEvent("r1", "c1", "geocode", arguments, caller, "", 1))
+        await d.shows("asked by program 1, line 2")

@@ -54,8 +54,11 @@ class ApprovalDialog(InlineDialog):
         glyphs: Glyphs = UNICODE,
         *,
         clock: Callable[[], float] = time.monotonic,
+        line: int | None = None,
     ) -> None:
+        """line: of the program that asks, None where it is not certain."""
         self.request = request
+        self._line = line
         self.full_text = readable_arguments(request.arguments)
         self._read_all = False
         self._gives_up_at: float | None = None
@@ -94,7 +97,8 @@ class ApprovalDialog(InlineDialog):
         if caller is None or caller.get("type", "direct") == "direct":
             return ""
         number = self.request.program
-        return f"   asked by {'a program' if number is None else f'program {number}'}"
+        where = "" if self._line is None else f", line {self._line}"
+        return f"   asked by {'a program' if number is None else f'program {number}'}{where}"
 
     def delayed(self, event: PermissionDelayedEvent) -> None:
         """The program that asked will not wait much longer: from now on its time is shown."""

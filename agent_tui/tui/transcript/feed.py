@@ -31,6 +31,7 @@ from agent_tui.tui.transcript.endings import ending
 from agent_tui.tui.transcript.layout import Layout
 from agent_tui.tui.transcript.notices import NoticeBlock
 from agent_tui.tui.transcript.page import Page
+from agent_tui.tui.transcript.program_block import ProgramBlock
 from agent_tui.tui.transcript.said import Said
 from agent_tui.tui.transcript.texts import Texts
 from agent_tui.tui.transcript.thinking import ThinkingBlock
@@ -128,6 +129,13 @@ class Feed:
         self._calls.give_up(self._calls.open_ids() - running)
         self._api.end_all(but=asked)
         self.flush()
+
+    def line_of_call(
+        self, caller: Mapping[str, Any] | None, name: str, arguments: Mapping[str, Any]
+    ) -> int | None:
+        """See Transcript."""
+        program = self._api.block((caller or {}).get("tool_id"))
+        return program.line_of(name, arguments) if isinstance(program, ProgramBlock) else None
 
     def add(self, block: Block, message_id: str = "") -> None:
         """Append a block of any kind."""

@@ -182,14 +182,20 @@ class ProgramBlock(ApiBlock):
             if not self.calls.grouped or block.state != "done":
                 return
 
+    def line_of(self, tool: str, arguments: Mapping[str, Any]) -> int | None:
+        """The line that makes such a call, as far as the code is whole and read."""
+        if not self._code.closed:
+            return None
+        self._read_code()
+        return None if self._lines is None else self._lines.line(tool, arguments)
+
     def _place_calls(self) -> None:
         """Trace calls to their lines, once the code is whole and read."""
         if not self._unplaced or not self._code.closed or not self.numbered:
             return
+        self._read_code()
         if self._lines is None:
-            self._read_code()
-            if self._lines is None:
-                return
+            return
         for call, arguments in self._unplaced.values():
             given = {name: value for name, value in arguments.items() if name}
             line = self._lines.line(str(arguments[""]), given)
@@ -200,6 +206,8 @@ class ProgramBlock(ApiBlock):
         self._unplaced.clear()
 
     def _read_code(self) -> None:
+        if self._lines is not None:
+            return
         arguments = self.raw.get("input")
         source = str(arguments.get("code") or "") if isinstance(arguments, Mapping) else ""
         if len(source) <= QUICK:

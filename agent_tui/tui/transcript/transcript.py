@@ -203,6 +203,14 @@ class Transcript(ScrollView):
         self._view.following = True
         self._settle()
 
+    def line_of_call(
+        self, caller: Mapping[str, Any] | None, name: str, arguments: Mapping[str, Any]
+    ) -> int | None:
+        """The line of the program that made this call, from 1; None: no program made it, or
+        the line is not certain."""
+        self._drain()
+        return self._feed.line_of_call(caller, name, arguments)
+
     def set_glyphs(self, glyphs: Glyphs) -> None:
         """Another table of glyphs."""
         self._layout.look.glyphs = glyphs

@@ -1,6 +1,7 @@
 """Programs in the transcript: code that streams, marks, the tree of calls, the output."""
 
 import re
+import threading
 from typing import Any
 
 import pytest
@@ -32,6 +33,7 @@ from agent_tui.conversation.events import (
     PermissionResolvedEvent,
     RetryEvent,
 )
+from agent_tui.tui.transcript.code import highlighter
 from agent_tui.tui.transcript.program_block import ProgramBlock
 from agent_tui.tui.transcript.program_code import ProgramCode
 
@@ -225,6 +227,26 @@ def tree_of(rows: list[str]) -> list[tuple[str, str, str]]:
     """What stands left of the bar, the bar, the time; of the rows below CODE."""
     found = [re.fullmatch(r" *(.*?) *(▕.*▏) *(.*)", row) for row in rows[7:]]
     return [(match[1], match[2], match[3]) for match in found if match]
+
+
+def test_the_line_of_a_call_is_told_to_who_asks(program: Program) -> None:
+    program.write()
+    lines = program.feed.line_of_call
+    assert lines(CALLER, "geocode", {"place": "x"}) == 5
+    assert lines(CALLER, "query_db", {"sql": "s", "year": 2026}) == 3
+    assert lines(CALLER, "query_db", {"sql": "s"}) is None
+    assert lines({"type": "direct"}, "geocode", {}) is None
+    assert lines(None, "geocode", {}) is None
+
+
+def test_code_too_long_to_be_read_at_once_is_read_in_a_thread(program: Program) -> None:
+    program.write("x = 1\n" * 2000 + "geocode(1)\n", size=4000)
+    program.start("g0")
+    submitted = threading.Event()
+    highlighter.submit(submitted.set)
+    assert submitted.wait(20)
+    program.start("g1")
+    assert program.layout.blocks[0].calls.lines[2001].total == 2
 
 
 # --- the tree -------------------------------------------------------------------------------
