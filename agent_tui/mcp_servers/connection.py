@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from agent_tui.mcp_servers.config import ConfigError
-from agent_tui.mcp_servers.life import Life, Surroundings, is_mcp_error, words_of
+from agent_tui.mcp_servers.life import Life, Surroundings, is_mcp_error, root_of, words_of
 from agent_tui.mcp_servers.oauth import auth_reason
 from agent_tui.mcp_servers.stdio import ServerEndedError
 from agent_tui.mcp_servers.types import LogLevel, McpError, ServerState
@@ -209,6 +209,7 @@ class ServerConnection:
         """Why a connection ended or never was, in words, and whether another may do better."""
         if life.leaving:
             return "", True
+        error = root_of(error)
         if (why := auth_reason(error)) is not None and not life.wants_auth:
             life.want_auth(why)
         if isinstance(error, ServerEndedError):
@@ -220,8 +221,10 @@ class ServerConnection:
             if self._try_sse(error, life):
                 return "it answers only in the older way", True
             return text, True
-        await life.process.settle()
-        text = words_of(error) if isinstance(error, TimeoutError) else life.process.how_it_ended()
+        text = words_of(error)
+        if life.process.ended_by_itself:
+            await life.process.settle()
+            text = life.process.how_it_ended()
         said = self.around.server_log.stderr_tail()
         return (f"{text}. It said: {cut(' | '.join(said), 400)}" if said else text), True
 
@@ -238,17 +241,20 @@ class ServerConnection:
     async def ready_client(self) -> Any:
         """The client to call over, after waiting for one that is on its way. Raises
         NotConnectedError."""
-        if self.state == "failed" and self._retry_at is not None:
-            # A call is a reason to try now and not when the pause is over.
-            self._settled.clear()
-            self._wake.set()
-        if (client := self._usable()) is not None:
-            return client
+        asked = False
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.around.config.connect_timeout_s):
-                await self.until_settled()
-        if (client := self._usable()) is not None:
-            return client
+                while (client := self._usable()) is None:
+                    if self.state == "failed" and self._retry_at is not None and not asked:
+                        # A call is a reason to try now and not when the pause is over.
+                        asked = True
+                        self._settled.clear()
+                        self._wake.set()
+                    elif self._settled.is_set():
+                        break
+                    await self.until_settled()
+                else:
+                    return client
         raise NotConnectedError(self.how_to_connect())
 
     def _usable(self) -> Any:

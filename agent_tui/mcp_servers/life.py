@@ -222,7 +222,8 @@ class Life:
         return Client(
             transport,
             mode=mode,
-            read_timeout_seconds=self._around.config.list_timeout_s,
+            # Lists have their own time; this is for what else is asked.
+            read_timeout_seconds=self._around.config.list_timeout_s + 5,
             client_info=Implementation(name="agent-tui", version=__version__),
             elicitation_callback=asks.on_elicit if asks.elicit else None,
             sampling_callback=asks.on_sample if asks.sample else None,
@@ -342,13 +343,18 @@ class Life:
         if client is None or client.server_capabilities.logging is None:
             return
         if client.session.initialize_result is not None:
-            await self._try(client.set_logging_level(level))
+            from mcp_types import EmptyResult, SetLevelRequest, SetLevelRequestParams
+
+            request = SetLevelRequest(params=SetLevelRequestParams(level=level))
+            await self._try(client.session.send_request(request, EmptyResult))
 
     async def roots_changed(self) -> None:
         """Tell a server of the older protocol; the newer asks when it needs to know."""
         client = self.client
         if client is not None and client.session.initialize_result is not None:
-            await self._try(client.send_roots_list_changed())
+            from mcp_types import RootsListChangedNotification
+
+            await self._try(client.session.send_notification(RootsListChangedNotification()))
 
     async def _try(self, work: Awaitable[Any]) -> None:
         try:
@@ -432,10 +438,16 @@ def _kinds_of(change: Any) -> list[Kind]:
     return [kind for kind in KINDS if name.startswith(kind)]
 
 
-def words_of(error: BaseException) -> str:
-    """An exception as a clause; of a group its first cause."""
+def root_of(error: BaseException) -> BaseException:
+    """The first cause in a group: what a task group wraps is what went wrong."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
+    return error
+
+
+def words_of(error: BaseException) -> str:
+    """An exception as a clause; of a group its first cause."""
+    error = root_of(error)
     if type(error).__module__.startswith("httpx2"):
         return reason_of(error)
     return clean(cut(str(error), 300)).rstrip(".") or type(error).__name__

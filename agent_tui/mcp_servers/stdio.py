@@ -123,6 +123,11 @@ class ServerProcess:
         loop = asyncio.get_running_loop()
         loop.call_later(0.2, self.lines.end)
 
+    @property
+    def ended_by_itself(self) -> bool:
+        """Whether it stopped speaking before anyone closed it."""
+        return self.lines.ended_early
+
     def how_it_ended(self) -> str:
         """In words, with the exit code if there is one."""
         code = self._child.poll()
@@ -166,11 +171,11 @@ class ServerProcess:
                     await self._gone(KILLED_S)
             await asyncio.to_thread(self._end_family)
         finally:
-            for transport in (self._input, *self._outputs):
-                if isinstance(transport, asyncio.WriteTransport):
-                    transport.abort()
-                elif transport:
-                    transport.close()
+            if self._input and not self._flow.lost:
+                # What it did not want to read is not waited for.
+                self._input.abort()
+            for output in self._outputs:
+                output.close()
             self._log.flush()
 
     async def _gone(self, seconds: float) -> bool:
@@ -281,6 +286,8 @@ class _Lines(asyncio.Protocol):
         self._transport: asyncio.ReadTransport | None = None
         self._discarding = False
         self.ended = False
+        self.ended_early = False
+        """It ended while it was still read."""
         self.problem = ""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -327,8 +334,8 @@ class _Lines(asyncio.Protocol):
     def fail(self, problem: str) -> None:
         """End for a reason of ours."""
         self.problem = problem
-        self.discard()
         self.end()
+        self.discard()
 
     def discard(self) -> None:
         """Take what still comes, so that the process can write and end, and forget it."""
@@ -342,6 +349,7 @@ class _Lines(asyncio.Protocol):
 
     def end(self) -> None:
         """Nothing comes any more; idempotent."""
+        self.ended_early = self.ended_early or not (self.ended or self._discarding)
         self.ended = True
         self._news.set()
 
