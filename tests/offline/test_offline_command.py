@@ -7,6 +7,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,57 @@ def test_a_scenario_and_a_log_that_outlives_a_kill(start: Start, tmp_path: Path)
         ("start", 2),
     ]
     assert lines[2]["body"]["messages"][0]["content"] == "second"
+
+
+def test_the_containers_behave_as_the_options_say(start: Start, tmp_path: Path) -> None:
+    scenario = tmp_path / "s.json"
+    waits = {"program": "await read()"}
+    turns = [waits, {"program": "print('x' * 99)"}, {"program": "while True: pass"}, {"text": "x"}]
+    scenario.write_text(json.dumps(turns))
+    _, url = start(
+        "--scenario", str(scenario), "--container-seconds", "3600", "--result-seconds", "0.1",
+        "--output-chars", "10", "--program-seconds", "0.1", "--expired-answer", "untyped",
+    )  # fmt: skip
+    tools = [
+        {"type": "code_execution_20260120", "name": "code_execution"},
+        {
+            "name": "read",
+            "input_schema": {"type": "object"},
+            "allowed_callers": ["code_execution_20260120"],
+        },
+    ]
+    body = ask("go", tools=tools)
+    answer = post(url, body)
+
+    def container() -> Any:
+        with urllib.request.urlopen(url + "/_containers", timeout=10) as listed:
+            return json.loads(listed.read())[0]
+
+    wait_for(lambda: container()["state"] == "idle", 10)
+    left = datetime.fromisoformat(container()["expires_at"]) - datetime.now(UTC)
+    assert 3000 < left.total_seconds() < 3601
+    call = answer["content"][-1]
+    result = {"type": "tool_result", "tool_use_id": call["id"], "content": "late"}
+    body["messages"] += [
+        {"role": "assistant", "content": answer["content"]},
+        {"role": "user", "content": [result]},
+    ]
+    answer = post(url, body | {"container": answer["container"]["id"]})
+    late, _, cut, _, endless, _ = answer["content"]
+    assert "TimeoutError: read: no result within 0.1 seconds" in late["content"]["stderr"]
+    assert cut["content"]["stdout"].startswith("x" * 10 + "\n[output cut")
+    assert endless["content"]["error_code"] == "execution_time_exceeded"
+
+
+@pytest.mark.parametrize(
+    "command", [["-m", "agent_tui.offline"], ["-m", "agent_tui", "offline", "serve"]]
+)
+def test_an_answer_to_expiry_that_there_is_not(command: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, *command, "--expired-answer", "later"],
+        capture_output=True, text=True, timeout=20,
+    )  # fmt: skip
+    assert done.returncode == 2 and "later" in done.stderr and "untyped" in done.stderr
 
 
 def test_what_is_wrong_is_one_line_and_exit_2(tmp_path: Path) -> None:

@@ -348,6 +348,15 @@ class TestRules:
         ),
         ('[{"tool_calls": [{"name": "a", "args": {}}]}]', "turns.0.tool_calls.0.args: unknown key"),
         ('[{"raw_sse": "missing.sse"}]', "turns.0.raw_sse: cannot read"),
+        ('[{"program": 3}]', "turns.0.program: should be str, not 3"),
+        (
+            '[{"program": "1", "tool_calls": []}]',
+            "turns.0.tool_calls: not together with a program",
+        ),
+        ('[{"program": "1", "container": "c"}]', "turns.0.container: not together"),
+        ('[{"program": "1", "pause_reason": "end_turn"}]', "turns.0.pause_reason: should be one"),
+        ('[{"text": "a", "pause_reason": "pause_turn"}]', "turns.0.pause_reason: only for a turn"),
+        ('[{"text": "a", "name_container": false}]', "turns.0.name_container: only for a turn"),
     ],
 )
 def test_a_scenario_that_is_wrong_says_where(source: str, says: str) -> None:
