@@ -126,7 +126,8 @@ class Conversation:
         self._emit = self._hub.emit
         self.meters = Meters(models.info, self._emit, watch)
         self.limits.spent = lambda: self.usage.cost_at_least
-        self._model_watch = ModelWatch(models, self.meters, self.limits, self._emit)
+        self.toolset = make_toolset(settings, tools)
+        self._model_watch = ModelWatch(models, self.meters, self.limits, self.toolset, self._emit)
         self.approvals = Approvals(
             cwd, self._emit, allow=allow, readable=readable, interactive=interactive,
             program_number=lambda tool_id: program_number(self.messages, tool_id),
@@ -153,7 +154,6 @@ class Conversation:
             before_tool_call=self.approvals.before_tool_call,
             should_stop_after_turn=self._should_stop,
         )
-        self.toolset = make_toolset(settings, tools)
         prompt = build_system_prompt(settings, cwd, self.toolset.tools())
         self.agent = Agent(config, system_prompt=prompt)
         self.agent.queue.steering_mode = settings.steering_mode

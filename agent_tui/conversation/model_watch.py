@@ -1,4 +1,5 @@
-"""ModelWatch: tells the user what is worth knowing of the model in use, once each."""
+"""ModelWatch: tells the user what is worth knowing of the model in use, once each; and the
+toolset whether it runs programs."""
 
 from collections.abc import Callable
 
@@ -6,6 +7,8 @@ from agent_tui.conversation.events import ConversationEvent, NoticeEvent
 from agent_tui.conversation.limits import Limits
 from agent_tui.conversation.meters import Meters
 from agent_tui.conversation.model_choice import ModelChoice
+from agent_tui.conversation.programs import why_no_programs
+from agent_tui.conversation.toolset import Toolset
 from agent_tui.messages_api.models import retirement_warning
 
 
@@ -17,11 +20,13 @@ class ModelWatch:
         models: ModelChoice,
         meters: Meters,
         limits: Limits,
+        toolset: Toolset,
         emit: Callable[[ConversationEvent], None],
     ) -> None:
         self._models = models
         self._meters = meters
         self._limits = limits
+        self._toolset = toolset
         self._emit = emit
         self._said: set[str] = set()
         models.on_learned = self._learned
@@ -30,6 +35,7 @@ class ModelWatch:
         """Warn of a model that is retired or will be soon, and of one whose cost is unknown
         where a limit is set to it."""
         info = self._models.info()
+        self._toolset.programs_refused(why_no_programs(info))
         if (warning := retirement_warning(info)) is not None:
             self._say(warning)
         if self._limits.max_cost is not None and info.prices is None:

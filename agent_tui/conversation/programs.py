@@ -6,6 +6,7 @@ from typing import Any
 from agent_tui.agent.messages import AgentMessage, AssistantMessage, OpaqueContent
 from agent_tui.agent.tools import AgentTool
 from agent_tui.messages_api.container import GONE
+from agent_tui.messages_api.models import ModelInfo
 from agent_tui.messages_api.server_tools import CODE_EXECUTION, for_programs
 
 
@@ -44,6 +45,16 @@ def may_go_on(message: AssistantMessage, tools: Sequence[AgentTool]) -> bool:
     return execution and all(
         call.name in offered for call in message.tool_calls if call.programmatic
     )
+
+
+def why_no_programs(model: ModelInfo) -> str | None:
+    """Why no tool can be for programs of this model; None: the endpoint does not say that it
+    runs none."""
+    capabilities = model.raw.get("capabilities")
+    execution = capabilities.get("code_execution") if isinstance(capabilities, dict) else None
+    if isinstance(execution, dict) and execution.get("supported") is False:
+        return f"{model.id} runs no programs"
+    return None
 
 
 def _raw(message: AssistantMessage) -> Iterator[dict[str, Any]]:

@@ -33,13 +33,13 @@ def model_info(model_id: str, *, display_name: str | None = None) -> dict[str, A
         "capabilities": {
             "batch": supported(False),
             "citations": supported(False),
-            "code_execution": supported(False),
+            "code_execution": supported(True),
             "compaction": family(False, summarize=False),
             "context_management": family(False),
             "effort": family(True, low=True, medium=True, high=True, xhigh=True, max=True),
             "image_input": supported(True),
             "pdf_input": supported(False),
-            "server_tools": family(False, code_execution=False, web_search=False),
+            "server_tools": family(True, code_execution=True, web_search=False),
             "structured_outputs": supported(False),
             "thinking": {
                 "supported": True,

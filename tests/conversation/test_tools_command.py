@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 
 from agent_tui.conversation.conversation import Conversation
-from agent_tui.conversation.events import NoticeEvent
+from agent_tui.conversation.event_hub import EventHub
+from agent_tui.conversation.events import NoticeEvent, StatusChangedEvent
 from agent_tui.conversation.toolset import BUILTIN
+from agent_tui.messages_api.models import info_from_api
+from agent_tui.messages_api.server_tools import for_programs
 from tests.faults.helpers import Script, instant, make_conversation
 
 
@@ -155,3 +158,53 @@ def test_the_memory_is_kept_among_the_users_files(
     monkeypatch.setenv("AGENT_TUI_HOME", str(tmp_path / "home"))
     assert paths.memories_dir() == tmp_path / "home" / "memories"
     assert paths.memories_dir().stat().st_mode & 0o777 == 0o700
+
+
+# --- models that run no programs ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "programs"),
+    [
+        ({"code_execution": {"supported": False}}, False),
+        ({"code_execution": {"supported": True}}, True),
+        ({}, True),
+        (None, True),
+    ],
+)
+async def test_with_a_model_that_runs_no_programs_tools_stay_direct(
+    capabilities: Any, programs: bool
+) -> None:
+    made = conversation(programmatic="both")
+    notices: list[str] = []
+    made.subscribe(lambda e: notices.append(e.text) if isinstance(e, NoticeEvent) else None)
+    listed = {"id": "old-model", "capabilities": capabilities}
+    info = info_from_api(listed)
+    assert info is not None
+    made.models._known.models["old-model"] = info
+    made.set_model("old-model")
+    offered = {t.name: for_programs(t) for t in made.agent.config.tools}
+    assert offered.get("code_execution") is (False if programs else None)
+    assert offered["read"] is programs
+    told = [n for n in notices if "old-model runs no programs" in n]
+    assert len(told) == (not programs)
+    made.set_model("claude-sonnet-5-5")
+    assert {t.name: for_programs(t) for t in made.agent.config.tools}["read"]
+
+
+# --- what is said before anybody listens --------------------------------------------------
+
+
+def test_notices_from_before_the_first_subscriber_are_kept_for_it() -> None:
+    hub = EventHub()
+    early = [NoticeEvent("warning", "one"), NoticeEvent("info", "two")]
+    for event in [*early, StatusChangedEvent("ready")]:
+        hub.emit(event)
+    first: list[Any] = []
+    second: list[Any] = []
+    hub.subscribe(lambda event: first.append(event))
+    hub.subscribe(lambda event: second.append(event))
+    assert (first, second) == (early, [])
+    hub.emit(NoticeEvent("info", "three"))
+    assert [e.text for e in first] == ["one", "two", "three"]
+    assert [e.text for e in second] == ["three"]

@@ -227,7 +227,7 @@ class TestModelsAndTokens:
         demo = await client.beta.models.retrieve("demo")
         assert demo.display_name == "demo: scripted replies, no model"
         assert demo.capabilities.thinking.types.adaptive.supported
-        assert not demo.capabilities.code_execution.supported
+        assert demo.capabilities.code_execution.supported
         assert demo.max_tokens > 0 and demo.lifecycle == "active"
 
     async def test_an_unknown_model_is_not_found(self, serve: Serve, sdk: Client) -> None:
