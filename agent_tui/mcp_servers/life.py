@@ -150,16 +150,16 @@ class Life:
                 await self._enter(stack)
             seconds = self._around.config.list_timeout_s
             # A list may be cut short by its own time; this is for one that never begins.
-            async with self._within(seconds + 1, "it did not list its tools"):
+            async with self._within(seconds, "it did not list its tools", grace=1.0):
                 await self._list("tools")
             self.since = self._loop.time()
             connected()
             await self._serve()
 
     @contextlib.asynccontextmanager
-    async def _within(self, seconds: float, what: str) -> AsyncGenerator[None]:
+    async def _within(self, seconds: float, what: str, grace: float = 0.0) -> AsyncGenerator[None]:
         try:
-            async with asyncio.timeout(seconds) as self._deadline:
+            async with asyncio.timeout(seconds + grace) as self._deadline:
                 yield
         except TimeoutError:
             raise TimeoutError(f"{what} within {duration(seconds)}") from None
