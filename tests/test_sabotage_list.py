@@ -184,6 +184,41 @@ def test_a_list_is_read_with_its_defaults_and_for_each_of_its_names(tmp_path: Pa
         sabotage.load(tmp_path)
 
 
+LIST = """
+file = "agent_tui/__init__.py"
+tests = ["tests/test_it.py"]
+[[breakage]]
+name = "seen"
+breaks = "Twice is twice"
+old = "number * 2"
+new = "number * 3"
+[[breakage]]
+name = "unseen"
+breaks = "A third is a third"
+old = "number / 3"
+new = "number / 4"
+"""
+
+
+def test_the_command_breaks_what_is_asked_for_and_reports_it(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `make sabotage ARGS="--only NAME"` does, on the small project: for real."""
+    (root / "list").mkdir()
+    (root / "list" / "small.toml").write_text(LIST, encoding="utf-8")
+    load, problems, run = sabotage.load, sabotage.problems, sabotage.run
+    monkeypatch.setattr(sabotage, "load", lambda: load(root / "list"))
+    monkeypatch.setattr(sabotage, "problems", lambda breakages: problems(breakages, root))
+    monkeypatch.setattr(sabotage, "run", lambda b, jobs: run(b, root, jobs=jobs, timeout_s=20.0))
+    assert sabotage.main(["--only", "small.seen"]) == 0
+    out = capsys.readouterr().out
+    assert "noticed" in out and "tests/test_it.py::test_double" in out
+    assert "1 breakages: 1 noticed" in out and "unseen" not in out
+    assert sabotage.main(["--only", "small.uns*"]) == 1
+    out = capsys.readouterr().out
+    assert "UNNOTICED" in out and "A third is a third" in out
+
+
 @pytest.mark.parametrize(
     ("outcome", "code"), [("NOTICED", 0), ("UNNOTICED", 1), ("HUNG", 1), ("RED_BEFORE", 1)]
 )

@@ -190,8 +190,9 @@ def test_B02_esc_pauses_the_queue_and_keeps_it_and_the_draft(
 def test_B13_a_command_typed_mid_turn_never_goes_to_the_model(
     terminal: Terminal, server: OfflineProcess
 ) -> None:
-    """Adjusted: a command that needs the run to be over (/clear) is refused with what to do; the
-    others run at once; a name that is no command is refused. None of them is sent or queued."""
+    """What can run at once does, and a name that is no command is refused; what needs the end of
+    the run (/clear) waits in the queue, runs after what was queued before it, and what was queued
+    behind it goes into the new conversation. None of them is ever sent."""
     terminal.say("commands meanwhile")
     begun(terminal, "commands")
     for line, answer in (
@@ -199,18 +200,32 @@ def test_B13_a_command_typed_mid_turn_never_goes_to_the_model(
         ("/mcp list", "no command /mcp"),
         ("/compact", "no command /compact"),
         ("/exit", "no command /exit"),
-        ("/clear", "Stop the run first"),
     ):
         terminal.say(line)
         terminal.wait_for(answer)
         assert terminal.status() == "tools"
     assert "↳" not in terminal.screen().split("│")[0]
+    terminal.write("before it")
+    terminal.send(TAB)
+    terminal.wait_for(re.compile("⧗.*before it"))
+    terminal.say("/clear")
+    terminal.wait_for(re.compile(r"⧗.*/clear.*when the run ends"))
+    terminal.write("behind it")
+    terminal.send(TAB)
+    terminal.wait_for(re.compile("⧗.*behind it"))
     may_end(terminal, "commands")
-    terminal.wait_for("Nothing more to do.")
+    (behind,) = server.wait_requests(1, "behind it")
+    terminal.wait_gone("before it")
     terminal.wait_ready()
-    (first, second) = server.requests("commands meanwhile")
+    shown = terminal.wait_for(all_words(["behind it", "Nothing more to do."]))
+    assert "commands meanwhile" not in shown and "/clear" not in shown
+    first, second, third = server.requests("commands meanwhile")
     assert second.texts == ["commands meanwhile"]
     assert second.body["output_config"] == {"effort": "high"} != first.body["output_config"]
+    assert third.texts == ["commands meanwhile", "before it"]
+    assert behind.texts == ["behind it"], "a conversation of its own"
+    assert behind.body["output_config"] == {"effort": "high"}, "what was chosen stays chosen"
+    assert not any("/clear" in text for seen in server.requests() for text in seen.texts)
 
 
 @pytest.mark.parametrize(

@@ -150,8 +150,22 @@ class Play:
                 del messages[at + 1 :]
 
     def draft(self, number: int) -> None:
-        self.now.draft = f"draft {number}"
-        self.session.record_draft(Draft(self.now.draft))
+        pastes = {"[paste]": f"paste {number % 3}"} if number % 2 else {}
+        draft = Draft(f"draft {number}" + " [paste]" * bool(pastes), pastes)
+        self.now.draft = draft.whole
+        self.session.record_draft(draft)
+
+    def send(self, number: int) -> None:
+        """The draft goes out: at once, or into the queue."""
+        if not self.now.draft or self.open_batch:
+            return
+        text, self.now.draft = self.now.draft, ""
+        if number % 2:
+            self.append(user(text))
+        else:
+            item = f"q{self.count}"
+            self.session.record_queue("add", item, kind="steer", message=user(text))
+            self.now.queue.append(("steer", item, text))
 
     def model(self, number: int) -> None:
         if self.path.exists():
@@ -161,7 +175,7 @@ class Play:
 
 OPERATIONS = (
     "user", "kind", "call", "end_tool", "give_result", "add", "edit", "withdraw", "order",
-    "pause", "deliver", "retry", "move", "draft", "model",
+    "pause", "deliver", "retry", "move", "draft", "send", "model",
 )  # fmt: skip
 
 
@@ -170,7 +184,7 @@ def check(session: Session, expected: Expected) -> None:
     queue = [(i.kind, i.id, i.message.text) for i in session.queue_items()]  # type: ignore
     assert queue == sorted(expected.queue, key=lambda item: item[0] == "follow_up")
     assert session.queue_paused == expected.paused
-    assert (session.draft.text, session.model) == (expected.draft, expected.model)
+    assert (session.draft.whole, session.model) == (expected.draft, expected.model)
 
 
 @settings(max_examples=60, deadline=None)

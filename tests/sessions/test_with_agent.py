@@ -19,7 +19,7 @@ from agent_tui.agent.events import (
 from agent_tui.agent.loop import AgentLoopConfig
 from agent_tui.agent.messages import AgentMessage, AssistantMessage, ToolResultMessage
 from agent_tui.agent.tools import AgentTool, ToolContext, ToolResult
-from agent_tui.sessions import Session, SessionRecorder
+from agent_tui.sessions import Delivered, Session, SessionRecorder
 
 NAME = "20260101T000000_0123456789abcdef.jsonl"
 
@@ -112,6 +112,12 @@ async def test_after_each_event_the_session_holds_what_happened(tmp_path: Path) 
     again = await world.found()
     assert again.messages() == world.agent.state.messages
     assert again.queue_items() == []
+    # Where each landed is told as it was told while it happened.
+    told = {item.id: Delivered(item.kind, item.landed) for item in world.agent.queue.history()}
+    assert again.deliveries() == told
+    assert {(d.kind, d.landed) for d in told.values()} == {
+        ("steer", "turn 2, after 2 tool results"), ("follow_up", "turn 4, after the answer"),
+    }  # fmt: skip
     world.session.close()
 
 
