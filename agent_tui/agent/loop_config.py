@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from agent_tui.agent.events import AgentEvent, StreamEvent
+from agent_tui.agent.growing_history import HistoryConverter
 from agent_tui.agent.messages import (
     AgentMessage,
     AssistantMessage,
@@ -131,6 +132,8 @@ class AgentLoopConfig:
     tools: list[AgentTool] = field(default_factory=list[AgentTool])
     convert_to_llm: Callable[[list[AgentMessage]], list[Message]] | None = None
     """None: llm_messages.convert_to_llm."""
+    converter: HistoryConverter = field(default_factory=HistoryConverter)
+    """Does what convert_to_llm does, for a transcript that grows."""
     transform_context: Callable[[list[AgentMessage]], Awaitable[list[AgentMessage]]] | None = None
     get_steering_messages: Callable[[], Awaitable[list[AgentMessage]]] | None = None
     get_follow_up_messages: Callable[[], Awaitable[list[AgentMessage]]] | None = None

@@ -74,12 +74,23 @@ def repair(messages: Sequence[Message], *, program_lost: bool = False) -> list[M
     program_lost: the program that waits at the end of the history cannot be resumed (its
     container is gone), so it is cut as if the user had interrupted it.
     """
-    return _Repair(program_lost).run(messages)
+    return Repair(program_lost).run(messages)
+
+
+@dataclass(slots=True)
+class Kept:
+    """A repair up to the message at `at`: what was made by then no later message changes."""
+
+    at: int
+    out: list[Message]
+    ids: set[str]
+    held_back: list[UserMessage]
 
 
 @dataclass(slots=True)
 class _Step:
-    """An assistant message with the blocks that may be sent, and the gap after it, in order."""
+    """An assistant message with the blocks that may be sent, and the gap after it, in order.
+    at: its place in the history."""
 
     message: AssistantMessage
     content: list[AssistantBlock]
@@ -88,6 +99,7 @@ class _Step:
     )
     plain: tuple[str, ...] | None = None
     """Of a message that goes out as it is: the ids of its calls (see _plain_calls)."""
+    at: int = 0
 
     @property
     def goes_on(self) -> bool:
@@ -137,17 +149,28 @@ class _Cut:
         return bool(self.server_calls or self.calls)
 
 
-class _Repair:
-    def __init__(self, program_lost: bool) -> None:
+class Repair:
+    """One repair. before: goes on from there, for a history that begins with the one it was
+    kept of. kept: where the next may go on from, once it has run."""
+
+    def __init__(self, program_lost: bool = False, before: Kept | None = None) -> None:
         self._program_lost = program_lost
-        self._out: list[Message] = []
-        self._ids: set[str] = set()
-        self._held_back: list[UserMessage] = []
+        self._begin = before.at if before is not None else 0
+        self._out: list[Message] = list(before.out) if before is not None else []
+        self._ids: set[str] = set(before.ids) if before is not None else set()
+        self._held_back: list[UserMessage] = list(before.held_back) if before is not None else []
         """Texts that wait for the next gap that may hold text."""
+        self._keep_before: _Step | None = None
+        self.kept = before
 
     def run(self, messages: Sequence[Message]) -> list[Message]:
-        head, turns = _turns(messages)
-        self._add_texts(m if isinstance(m, UserMessage) else result_as_text(m) for m in head)
+        head, turns = _turns(messages, self._begin)
+        if head:  # else what is held back waits on
+            self._add_texts(m if isinstance(m, UserMessage) else result_as_text(m) for m in head)
+        if turns:
+            # What follows can cut a turn at the calls of servers and programs, nowhere else.
+            *done, final = turns[-1]
+            self._keep_before = next((step for step in done if step.plain is None), final)
         for turn in turns:
             self._add_turn(turn, last=turn is turns[-1])
         return self._out
@@ -161,6 +184,8 @@ class _Repair:
         cut = _Cut()
         waiting: set[str] = set()
         for step, cut_at in zip(turn, cuts, strict=True):
+            if step is self._keep_before:
+                self.kept = Kept(step.at, [*self._out], {*self._ids}, [*self._held_back])
             _follow(step, waiting)
             texts = self._add_step(step, cut_at, cut)
             if step is final and not is_open:
@@ -289,9 +314,9 @@ class _Repair:
 
 
 def _turns(
-    messages: Sequence[Message],
+    messages: Sequence[Message], begin: int
 ) -> tuple[list[UserMessage | ToolResultMessage], list[list[_Step]]]:
-    """The gap before the first assistant message, and the turns of the API.
+    """The gap before the first assistant message from `begin` on, and the turns of the API.
 
     A message without any block that may be sent is left out: its gap belongs to the message
     before. An answer that says nothing of the server's calls that wait for results was given
@@ -300,7 +325,7 @@ def _turns(
     head: list[UserMessage | ToolResultMessage] = []
     turns: list[list[_Step]] = []
     waiting: set[str] = set()
-    for message in messages:
+    for at, message in enumerate(messages[begin:], begin):
         step = turns[-1][-1] if turns else None
         if isinstance(message, AssistantMessage):
             goes_on = step is not None and step.goes_on
@@ -309,6 +334,7 @@ def _turns(
                 goes_on = False
                 new, still_waiting = _sound_step(message, set())
             if new.content:
+                new.at = at
                 waiting = still_waiting
                 if goes_on:
                     turns[-1].append(new)

@@ -20,7 +20,7 @@ from agent_tui.agent.events import (
     StartEvent,
     StreamEvent,
 )
-from agent_tui.agent.llm_messages import convert_to_llm, repair
+from agent_tui.agent.llm_messages import repair
 from agent_tui.agent.loop_config import (
     AgentContext,
     AgentLoopConfig,
@@ -176,9 +176,9 @@ async def build_llm_context(context: AgentContext, config: AgentLoopConfig) -> L
         # Repaired too: an invalid request would be refused for good (facts page).
         llm_messages = repair(config.convert_to_llm(list(messages)))
     elif len(messages) > LONG_HISTORY:
-        llm_messages = await asyncio.to_thread(convert_to_llm, list(messages))
+        llm_messages = await asyncio.to_thread(config.converter, list(messages))
     else:
-        llm_messages = convert_to_llm(messages)
+        llm_messages = config.converter(messages)
     return LLMContext(context.system_prompt, llm_messages, offered_tools(context, config))
 
 
