@@ -92,7 +92,8 @@ class CodeExecution:
         uploads = list(_uploads(body))
         if uploads and _code_tool(body) is not None:
             container = container or self.containers.create()
-            await self._put_uploads(container, uploads)
+            if container.state != "expired":
+                await self._put_uploads(container, uploads)
         answer = await source.answer(body)
         if answer.problem is not None or answer.delivery.raw_sse is not None:
             return answer
@@ -160,13 +161,15 @@ class CodeExecution:
         if reply.container is None:
             reply.container = container.as_wire()
 
-    async def _put_uploads(self, container: Container, file_ids: list[str]) -> None:
-        for file_id in file_ids:
+    async def _put_uploads(self, container: Container, uploads: list[tuple[str, bool]]) -> None:
+        for file_id, is_new in uploads:
             stored = self._files.get(file_id)
-            if stored is None:
+            if stored is not None:
+                await self.containers.put_file(container, file_id, stored.filename, stored.data)
+            elif is_new:
+                # One that was deleted later must not spoil the rest of the conversation.
                 problem = ApiProblem(f"File not found: {file_id}", "not_found_error", 404)
                 raise ProblemError(problem)
-            await self.containers.put_file(container, file_id, stored.filename, stored.data)
 
     async def start(
         self,
@@ -385,11 +388,13 @@ def _call_result(block: dict[str, Any]) -> CallResult:
     return CallResult(text, "RuntimeError" if block.get("is_error") is True else None)
 
 
-def _uploads(body: dict[str, Any]) -> Iterator[str]:
-    for message in body.get("messages") or []:
+def _uploads(body: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+    """(file id, whether the last message brings it) of each file for the container."""
+    messages = body.get("messages") or []
+    for message in messages:
         for block in _blocks(message):
             if block.get("type") == "container_upload":
-                yield str(block.get("file_id"))
+                yield str(block.get("file_id")), message is messages[-1]
 
 
 def _no_program(container_id: str) -> ApiProblem:

@@ -91,6 +91,24 @@ def test_an_upload_that_is_not_there(serve: Serve) -> None:
     assert (error.value.status, error.value.message) == (404, "File not found: file_none")
 
 
+def test_an_upload_that_was_deleted_later_does_not_end_the_conversation(serve: Serve) -> None:
+    client = Client(serve(DONE, {"text": "On we go."}))
+    stored = upload(client.server, "a.txt", b"x")
+    client.say([{"type": "container_upload", "file_id": stored["id"]}])
+    call_api(client.server, f"/v1/files/{stored['id']}", method="DELETE")
+    assert client.say("and?")["content"][0]["text"] == "On we go."
+
+
+def test_an_upload_follows_into_the_next_container(serve: Serve) -> None:
+    turns = [DONE, {"program": "print(open('a.txt').read())"}, DONE]
+    client = Client(serve(*turns))
+    stored = upload(client.server, "a.txt", b"still here")
+    client.say([{"type": "container_upload", "file_id": stored["id"]}])
+    client.container = None
+    client.run("read it")
+    assert client.outcome["stdout"] == "still here\n"
+
+
 def test_listing_pages_newest_first(serve: Serve) -> None:
     server = serve(DONE)
     ids = [upload(server, f"{n}.txt", b"x")["id"] for n in range(5)]
