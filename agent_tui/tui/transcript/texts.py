@@ -5,7 +5,7 @@ the page such blocks are one text with marks in it, and its sources stand below 
 """
 
 from agent_tui.agent.messages import TextContent
-from agent_tui.conversation.citations import Source, Sources, flows_on, joint, marks
+from agent_tui.conversation.citations import Source, Sources, citations, flows_on, joint, marks
 from agent_tui.tui.transcript.blocks import TextBlock
 from agent_tui.tui.transcript.page import Page
 from agent_tui.tui.transcript.sources_block import SourcesBlock
@@ -86,9 +86,11 @@ class Texts:
 
     def stored(self, content: TextContent) -> None:
         """A text block of a stored answer; settle() shows it."""
+        if not content.text:
+            return
         if self._stored and not self._flows_on(content.text):
             self.settle()
-        if not content.text.strip() and not self._stored:
+        if not self._stored and not content.text.strip() and not citations(content):
             return
         self._stored.append(self._joint(content.text) + content.text)
         self._cited = self._sources.cite(content)

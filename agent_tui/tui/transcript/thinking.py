@@ -44,7 +44,8 @@ class ThinkingBlock(Block):
             self._text.append(rest)
             self._splitter.feed(rest)
         self._splitter.finish()
-        self._text = ["".join(self._text)]
+        text = "".join(self._text)
+        self._text = [text] if text else []
         self.done = True
         if now is not None and self.started is not None:
             self.seconds = now - self.started
