@@ -1,18 +1,15 @@
 """What is worked out once for each message, and that it changes nothing of what is sent."""
 
 import gc
-import importlib
 
 import pytest
 from histories import History, histories
 from hypothesis import given, settings
 
+from agent_tui.agent import repair_turns
 from agent_tui.agent.llm_messages import convert_to_llm
 from agent_tui.agent.memo import Memo
 from agent_tui.agent.messages import UserMessage
-
-repairing = importlib.import_module("agent_tui.agent.repair")
-"""The module; the package hands on the function of this name."""
 
 
 def test_each_message_is_asked_about_once_and_by_itself() -> None:
@@ -43,6 +40,6 @@ def test_messages_that_need_no_change_go_out_as_by_the_long_way(history: History
     for lost in (False, True):
         short = [m.model_dump() for m in convert_to_llm(history.messages, program_lost=lost)]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(repairing, "_plain_calls", lambda _: None)
+            patch.setattr(repair_turns, "plain_calls", lambda _: None)
             by_the_long_way = convert_to_llm(history.messages, program_lost=lost)
         assert short == [m.model_dump() for m in by_the_long_way]
