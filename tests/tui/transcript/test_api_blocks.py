@@ -372,7 +372,7 @@ BLOCKS = st.builds(
 _RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(BLOCKS, min_size=1, max_size=3), st.booleans(), st.integers(8, 90))
 def test_hostile_blocks_of_any_shape_are_shown_and_safe(
     raws: list[Json], opened: bool, width: int
