@@ -1,5 +1,6 @@
 """The offline server: POST /v1/messages, /v1/messages/count_tokens, GET /v1/models on loopback."""
 
+import hmac
 import json
 import logging
 import socket
@@ -46,6 +47,7 @@ class OfflineServer:
     log_path: a file that gets a JSON line when a request has come and one when its answer ended.
     containers: how the containers of programs behave (ContainerOptions: how long they live, how
     long a call may go without its result, the limits of a program).
+    api_key: only requests that bear it are answered, others get 401 (default: any key, or none).
     open_journal: False keeps no bodies and serves no /_journal (for the app's own demo: other
     users of the machine can reach the port, and a conversation is not theirs to read).
 
@@ -69,8 +71,10 @@ class OfflineServer:
         log_path: str | None = None,
         open_journal: bool = True,
         containers: ContainerOptions | None = None,
+        api_key: str | None = None,
     ) -> None:
         self._port = port
+        self._api_key = api_key
         self._open_journal = open_journal
         self._log_path = log_path
         self._speed = speed
@@ -109,6 +113,7 @@ class OfflineServer:
             self._open_journal,
             programs=self._programs,
             files=self._files,
+            api_key=self._api_key,
         )
         self._server = BackgroundServer(app, listener)
         if not self._server.start():
@@ -148,6 +153,7 @@ def build_app(
     *,
     programs: CodeExecution,
     files: FileStore,
+    api_key: str | None = None,
 ) -> Any:
     """The ASGI app. Requests that name another host than loopback are refused (DNS rebinding)."""
     from starlette.applications import Starlette
@@ -259,16 +265,27 @@ def build_app(
 
     async def loopback_only(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
-            host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
+            headers = dict(scope["headers"])
+            host = headers.get(b"host", b"").decode("latin-1")
             if _host_name(host) not in _LOOPBACK_NAMES:
                 message = f"this server answers only on loopback, not as {host or 'no host'}"
                 await problem_response(ApiProblem(message, "permission_error", 403))(
                     scope, receive, send
                 )
                 return
+            if api_key is not None and not _bears(headers, api_key):
+                problem = ApiProblem("invalid x-api-key", "authentication_error", 401)
+                await problem_response(problem)(scope, receive, send)
+                return
         await app(scope, receive, send)
 
     return loopback_only
+
+
+def _bears(headers: dict[bytes, bytes], api_key: str) -> bool:
+    """Whether a request has the key, in either of the two headers that may carry it."""
+    given = headers.get(b"x-api-key") or headers.get(b"authorization", b"").removeprefix(b"Bearer ")
+    return hmac.compare_digest(given, api_key.encode())
 
 
 def _host_name(host: str) -> str:

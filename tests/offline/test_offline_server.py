@@ -219,6 +219,30 @@ class TestErrors:
         assert http(serve(), "/v1/models", headers={"host": host})[0] == 200
 
 
+class TestKey:
+    """The app's own demo is for the app: other users of the machine can reach its port."""
+
+    def test_only_requests_with_the_key_are_answered(self, serve: Serve) -> None:
+        server = serve(api_key="secret-of-this-run")
+        for path in ("/v1/models", "/v1/files", "/_containers", "/_journal", "/"):
+            for headers in ({}, {"x-api-key": "demo"}, {"authorization": "Bearer"}):
+                status, _, answer = http(server, path, headers=headers)
+                assert (status, answer["error"]["type"]) == (401, "authentication_error")
+        for headers in (
+            {"x-api-key": "secret-of-this-run"},
+            {"authorization": "Bearer secret-of-this-run"},
+        ):
+            assert http(server, "/v1/files", headers=headers)[0] == 200
+
+    async def test_the_sdk_sends_it(self, serve: Serve, sdk: Client) -> None:
+        server = serve({"text": "hi"}, api_key="sk-test-secret")
+        answer = await sdk(server).messages.create(**ask())
+        assert answer.content[0].text == "hi"
+
+    def test_without_one_any_is_taken(self, serve: Serve) -> None:
+        assert http(serve(), "/v1/models", headers={"x-api-key": "whatever"})[0] == 200
+
+
 class TestModelsAndTokens:
     async def test_the_models_page(self, serve: Serve, sdk: Client) -> None:
         client = sdk(serve())
