@@ -204,6 +204,26 @@ async def test_a_change_of_the_tools_waits_for_the_program(tmp_path: Path) -> No
         assert callers(talk.bodies[3]) == {"other": None, "work": None, "server__new": None}
 
 
+async def test_a_change_while_a_program_is_being_written_waits_too(tmp_path: Path) -> None:
+    """It began with the tools of its request, and pauses only after the change."""
+    async with talking(
+        {"text": "I write a program. " * 20, "program": TWO, "chunk_size": 4, "chunk_delay_ms": 2},
+        {"text": "Done."}, {"text": "Without."},
+        cwd=tmp_path, tools=[instant()], programmatic="both",
+    ) as talk:  # fmt: skip
+        await talk.conversation.submit("go")
+        await talk.until_stream("text_delta")
+        await talk.conversation.command("/tools work off")
+        await talk.idle()
+        await talk.say("and now?")
+        talk.assert_accepted()
+        began = callers(talk.bodies[0])
+        assert [callers(b) for b in talk.bodies[:3]] == [began] * 3
+        assert "tools" not in talk.bodies[3]
+        (output,) = blocks(talk.bodies[3], "code_execution_tool_result")
+        assert output["content"]["stdout"] == "done done\n"
+
+
 async def test_a_change_between_two_answers_is_in_the_next_request(tmp_path: Path) -> None:
     """The neighbour of the above: no program waits."""
     gate = Gate()

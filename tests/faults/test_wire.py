@@ -408,7 +408,7 @@ async def test_A25_a_lost_container_is_dropped_once(how: str, tmp_path: Path) ->
         assert "container" not in body
         *_, note = said(body["messages"][-1])
         assert "container" in note and "gone" in note, "the model was not told"
-        assert talk.conversation.state()["container"] is None
+        assert talk.conversation.state()["container"]["state"] == "expired"
         (changed,) = talk.all("container_changed")
         assert (changed.id, changed.state) == ("container_1", "expired")
         await talk.say("and?")
