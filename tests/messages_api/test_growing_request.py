@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from agent_tui.agent.loop import LLMContext, StreamOptions
 from agent_tui.agent.messages import (
     AssistantMessage,
+    ContainerUpload,
     ImageContent,
     Message,
     OpaqueContent,
@@ -167,6 +168,20 @@ def test_an_old_image_makes_room_for_new_ones(monkeypatch: pytest.MonkeyPatch) -
     kinds = [block["type"] for message in built["messages"] for block in message["content"]]
     assert kinds == ["text", "image", "text", "image"]
     assert built == build_request(MODEL, context(history), StreamOptions())
+
+
+def test_uploads_go_to_the_container_once_code_runs() -> None:
+    builder = RequestBuilder()
+    upload = ContainerUpload(file_id="file_1", name="sales.csv")
+    history: list[Message] = [UserMessage(content=[TextContent(text="x")], uploads=[upload])]
+
+    def kinds(offered: list[AgentTool]) -> list[str]:
+        request = builder.build(MODEL, context(history, offered), StreamOptions())
+        return [block["type"] for block in request["messages"][0]["content"]]
+
+    assert kinds([]) == ["text", "text"]
+    assert sorted(kinds([CODE])) == ["container_upload", "text"]
+    assert kinds([]) == ["text", "text"]
 
 
 # --- what the service's cache makes of it ----------------------------------------------------
