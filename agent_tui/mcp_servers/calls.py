@@ -5,12 +5,13 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from agent_tui.mcp_servers.http import UNREACHABLE
+from agent_tui.mcp_servers.http import BROKEN, SESSION_LOST, UNREACHABLE
 from agent_tui.mcp_servers.types import McpError
 from agent_tui.text import clean, cut, duration
 
 if TYPE_CHECKING:
     from agent_tui.mcp_servers.connection import ServerConnection
+    from agent_tui.mcp_servers.life import Life
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ async def _attempt(
     arguments: dict[str, Any],
     progress: Callable[..., Awaitable[None]],
 ) -> Any:
-    client = await connection.ready_client()
+    life = await connection.ready()
     silent_for = connection.around.config.call_timeout_s
     loop = asyncio.get_running_loop()
     started = last = loop.time()
@@ -66,7 +67,7 @@ async def _attempt(
         await progress(done, total, message)
 
     task = loop.create_task(
-        client.call_tool(
+        life.client.call_tool(
             name,
             arguments,
             read_timeout_seconds=silent_for * LONGEST * 2,
@@ -88,7 +89,7 @@ async def _attempt(
     except asyncio.CancelledError:
         connection.leave_behind(task)
         raise
-    return await _outcome(connection, task)
+    return await _outcome(connection, life, task)
 
 
 def _too_long(server: str, silent_s: float, limit_s: float) -> str:
@@ -99,7 +100,7 @@ def _too_long(server: str, silent_s: float, limit_s: float) -> str:
     )
 
 
-async def _outcome(connection: "ServerConnection", task: "asyncio.Task[Any]") -> Any:
+async def _outcome(connection: "ServerConnection", life: "Life", task: "asyncio.Task[Any]") -> Any:
     from mcp import MCPError
     from mcp_types import CONNECTION_CLOSED
 
@@ -109,24 +110,28 @@ async def _outcome(connection: "ServerConnection", task: "asyncio.Task[Any]") ->
         return task.result()
     except asyncio.CancelledError:
         # The client went away under the call.
-        why, safe = await connection.lost_reason()
-        raise ConnectionLostError(_lost(connection.name, why), safe=safe) from None
+        why = await connection.lost_reason(life)
+        raise ConnectionLostError(_lost(connection.name, why)) from None
     except MCPError as error:
-        if error.code == UNREACHABLE:
-            why = f"the request could not be sent: {error.message}"
-            connection.request_lost(why)
+        if error.code in (UNREACHABLE, SESSION_LOST):
+            life.lose(error.message)
+            why = f"the request was not taken: {error.message}"
             raise ConnectionLostError(_lost(connection.name, why), safe=True) from error
-        if error.code == CONNECTION_CLOSED or error.message == "Session terminated":
-            why, safe = await connection.lost_reason()
-            safe = safe or error.message == "Session terminated"
-            raise ConnectionLostError(_lost(connection.name, why), safe=safe) from error
+        if error.code in (CONNECTION_CLOSED, BROKEN):
+            if error.code == BROKEN or not (life.lost or life.process):
+                # This answer broke off; whether the server is still there is looked at.
+                life.suspect(error.message)
+                why = error.message
+            else:
+                why = await connection.lost_reason(life)
+            raise ConnectionLostError(_lost(connection.name, why)) from error
         raise
 
 
 def _lost(server: str, why: str) -> str:
     return (
-        f"The connection to the MCP server {server} was lost during the call: {why}. It is being "
-        "made anew; the call may or may not have had an effect."
+        f"The connection to the MCP server {server} was lost during the call: {why}. The call may "
+        "or may not have had an effect; the next one waits for a new connection."
     )
 
 

@@ -238,13 +238,13 @@ class ServerConnection:
 
     # --- calls ---------------------------------------------------------------------------------
 
-    async def ready_client(self) -> Any:
-        """The client to call over, after waiting for one that is on its way. Raises
-        NotConnectedError."""
+    async def ready(self) -> Life:
+        """The connection to call over (its client is set), after waiting for one that is on its
+        way. Raises NotConnectedError."""
         asked = False
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.around.config.connect_timeout_s):
-                while (client := self._usable()) is None:
+                while (life := self._usable()) is None:
                     if self.state == "failed" and self._retry_at is not None and not asked:
                         # A call is a reason to try now and not when the pause is over.
                         asked = True
@@ -254,12 +254,14 @@ class ServerConnection:
                         break
                     await self.until_settled()
                 else:
-                    return client
+                    return life
         raise NotConnectedError(self.how_to_connect())
 
-    def _usable(self) -> Any:
+    def _usable(self) -> Life | None:
         life = self._life
-        return life.client if self.state == "connected" and life and not life.lost else None
+        if life is None or life.client is None or life.lost or self.state != "connected":
+            return None
+        return life
 
     def how_to_connect(self) -> str:
         """Why there is no connection and what the user can do, in one or two sentences."""
@@ -273,23 +275,14 @@ class ServerConnection:
             f"The user can try again with /mcp reconnect {self.name}."
         )
 
-    def request_lost(self, why: str) -> None:
-        """A request could not be sent: the server is not there."""
-        if self._life:
-            self._life.lose(why)
-
-    async def lost_reason(self) -> tuple[str, bool]:
-        """After a request failed with "closed": why the connection ended, and whether the
-        request certainly did not reach the server."""
-        life = self._life
-        if life is None:
-            return "the connection ended", False
+    async def lost_reason(self, life: Life) -> str:
+        """After a request over it failed with "closed": why the connection ended."""
         if life.process is None:
-            return life.lost or life.trouble or "the connection ended", life.session_lost
+            return life.lost or life.trouble or "the connection ended"
         await life.process.settle()
         said = self.around.server_log.stderr_tail(2)
         ended = life.process.how_it_ended()
-        return (f"{ended}. It said: {cut(' | '.join(said), 300)}" if said else ended), False
+        return f"{ended}. It said: {cut(' | '.join(said), 300)}" if said else ended
 
     def leave_behind(self, task: "asyncio.Task[Any]") -> None:
         """A request that was cancelled: it tells the server and is not waited for."""
@@ -308,9 +301,9 @@ class ServerConnection:
         the server refuses."""
         from agent_tui.mcp_servers.calls import error_text
 
-        client = await self.ready_client()
+        life = await self.ready()
         try:
-            return await make(client)
+            return await make(life.client)
         except McpError:
             raise
         except Exception as error:

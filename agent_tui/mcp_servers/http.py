@@ -28,6 +28,8 @@ UNREACHABLE = -32050
 """Code of our own errors in place of an answer: the request never reached the server."""
 BROKEN = -32051
 """As UNREACHABLE, but it may have reached it."""
+SESSION_LOST = -32052
+"""The server refused the request because it does not know its session any more."""
 
 
 @dataclass(slots=True)
@@ -115,9 +117,11 @@ async def _checked(request: Any, response: Any, news: HttpNews) -> Any:
         news.on_auth(f"it wants {wants} (HTTP {status})")
     if status == 404 and "mcp-session-id" in request.headers:
         news.on_session_lost()
+        text = "the server has forgotten the session"
+        return _error_response(request, status, SESSION_LOST, text)
     if _is_json_rpc(body):
         return _answer(request, status, body)
-    if status == 404 and "mcp-session-id" not in request.headers:
+    if status == 404:
         # To the session this says that the method is not known; the address may be wrong too.
         return _error_response(request, status, -32601, "HTTP 404 Not Found")
     said = clean(cut(body.decode("utf-8", "replace").strip(), 200))

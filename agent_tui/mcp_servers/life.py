@@ -140,6 +140,11 @@ class Life:
         self._on_lost()
         self._wake.set()
 
+    def suspect(self, why: str) -> None:
+        """Something broke off: look whether the server is still there."""
+        self.trouble = self._trouble = why
+        self._wake.set()
+
     # --- the owner's task --------------------------------------------------------------------
 
     async def run(self, connected: Callable[[], None]) -> None:
@@ -301,13 +306,14 @@ class Life:
         """A request could not be sent or broke off: is the server still there?"""
         why, self._trouble = self._trouble, ""
         if self._stream_breaks >= 2:
-            raise ConnectionLostError(f"its stream of events broke: {why}")
+            self.lose(f"its stream of events broke: {why}")
+            return
         try:
             async with asyncio.timeout(PROBE_S):
                 await self.client.list_tools()
         except Exception as error:
             if not is_mcp_error(error) or self._trouble:
-                raise ConnectionLostError(self._trouble or why) from None
+                self.lose(self._trouble or why)
 
     async def _listen(self) -> None:
         """Changes of lists in the newer protocol: a stream that is opened again when it ends."""
@@ -373,10 +379,9 @@ class Life:
         self.lose("the server has forgotten the session")
 
     def _on_trouble(self, why: str) -> None:
-        self.trouble = self._trouble = why
         if self.since is not None:
             self._stream_breaks += 1
-        self._wake.set()
+        self.suspect(why)
 
     def want_auth(self, why: str) -> None:
         """Only a login helps."""

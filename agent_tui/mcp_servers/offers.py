@@ -195,7 +195,7 @@ async def complete(
     from mcp_types import PromptReference, ResourceTemplateReference
 
     connection = _connection(server)
-    client = await connection.ready_client()
+    client = (await connection.ready()).client
     if client.server_capabilities.completions is None:
         return []
     if prompt is not None:

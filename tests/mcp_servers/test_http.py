@@ -1,0 +1,199 @@
+"""Servers behind an address: streamable HTTP in both protocols, the older SSE, and what HTTP
+itself can say no with."""
+
+import asyncio
+import json
+
+import pytest
+
+from agent_tui.mcp_servers.config import parse_server
+from tests.mcp_servers.conftest import Keeper, text_of, until
+from tests.mcp_servers.zoo_http import HttpZoo, Visit
+
+
+def add(keeper: Keeper, url: str, **fields) -> None:
+    keeper.manager.add(parse_server("zoo", {"url": url} | fields))
+
+
+async def test_streamable_http_in_the_older_protocol(keeper: Keeper):
+    with HttpZoo() as zoo:
+        add(keeper, zoo.url, headers={"X-Team": "blue"})
+        snapshot = await keeper.state("zoo", "connected")
+        assert (snapshot.protocol, snapshot.transport) == ("2025-11-25", "http")
+        assert snapshot.target == zoo.url
+        assert text_of(await keeper.call("zoo__echo", text="x")) == "x"
+        assert text_of(await keeper.call("zoo__slow", steps=2)) == "done"
+        assert [update["progress"] for update in keeper.updates] == [1, 2]
+        assert all(headers["X-Team"] == "blue" for _, _, headers, _ in zoo.requests)
+        # A notice on the session's own stream.
+        await until(lambda: any(verb == "GET" for verb, *_ in zoo.requests))
+        for session in zoo.sessions.values():
+            session.animal.extra.append("grown")
+        zoo.tell({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+        await until(lambda: "zoo__grown" in keeper.tools())
+        await keeper.manager.close()
+        assert zoo.requests[-1][0] == "DELETE"
+
+
+async def test_streamable_http_in_the_newer_protocol(keeper: Keeper):
+    with HttpZoo("Modern") as zoo:
+        add(keeper, zoo.url)
+        snapshot = await keeper.state("zoo", "connected")
+        assert snapshot.protocol == "2026-07-28"
+        assert text_of(await keeper.call("zoo__echo", text="x")) == "x"
+        assert "initialize" not in zoo.methods()
+        await until(lambda: "subscriptions/listen" in zoo.methods())
+        await keeper.call("zoo__grow")
+        await until(lambda: "zoo__grown0" in keeper.tools())
+
+
+async def test_the_older_sse(keeper: Keeper):
+    with HttpZoo() as zoo:
+        add(keeper, f"{zoo.base}/sse", type="sse")
+        snapshot = await keeper.state("zoo", "connected")
+        assert snapshot.transport == "sse"
+        assert text_of(await keeper.call("zoo__echo", text="x")) == "x"
+
+
+async def test_a_url_that_knows_no_post_is_tried_as_sse(keeper: Keeper, monkeypatch):
+    monkeypatch.setattr("agent_tui.mcp_servers.connection._pause_s", lambda failures: 0.01)
+
+    def refuse(visit: Visit) -> bool:
+        if visit.command == "POST" and visit.path == "/sse":
+            visit.reply(405)
+            return True
+        return False
+
+    with HttpZoo(refuse=refuse) as zoo:
+        add(keeper, f"{zoo.base}/sse")
+        await keeper.state("zoo", "connected")
+        assert text_of(await keeper.call("zoo__echo", text="x")) == "x"
+
+
+async def test_a_result_of_megabytes_comes_through(keeper: Keeper):
+    with HttpZoo("Wild") as zoo:
+        add(keeper, zoo.url)
+        await keeper.state("zoo", "connected")
+        result = await keeper.call("zoo__megabytes")
+        assert text_of(result).endswith("end") and not result.is_error
+
+
+async def test_elicitation_over_http(make_keeper):
+    from agent_tui.mcp_servers.types import ElicitAnswer
+
+    async def elicit(question):
+        return ElicitAnswer("accept", {"name": "Ann"})
+
+    keeper = make_keeper(elicit=elicit)
+    with HttpZoo() as zoo:
+        add(keeper, zoo.url)
+        await keeper.state("zoo", "connected")
+        said = json.loads(text_of(await keeper.call("zoo__ask")))
+        assert said == {"action": "accept", "content": {"name": "Ann"}}
+        await keeper.manager.close()
+
+
+async def test_stopping_a_call_reaches_the_server(keeper: Keeper):
+    from agent_tui.agent.tools import ToolContext
+
+    with HttpZoo() as zoo:
+        add(keeper, zoo.url)
+        await keeper.state("zoo", "connected")
+        tool = keeper.tools()["zoo__slow"]
+        ctx = ToolContext("c", keeper.updates.append)
+        running = asyncio.create_task(tool.execute("c", {"steps": 400, "s": 0.05}, ctx))
+        await until(lambda: keeper.updates)
+        running.cancel()
+        await until(lambda: "notifications/cancelled" in zoo.methods())
+
+
+# --- what HTTP says ------------------------------------------------------------------------------
+
+
+async def test_a_lost_session_is_made_anew_and_the_call_repeated(keeper: Keeper):
+    with HttpZoo() as zoo:
+        add(keeper, zoo.url)
+        await keeper.state("zoo", "connected")
+        zoo.forget()
+        result = await keeper.call("zoo__echo", text="again")
+        assert (text_of(result), result.is_error) == ("again", False)
+        assert zoo.methods().count("initialize") == 2
+
+
+async def test_a_server_that_is_away_for_a_while_comes_back(keeper: Keeper, monkeypatch):
+    monkeypatch.setattr("agent_tui.mcp_servers.connection._pause_s", lambda failures: 0.05)
+    zoo = HttpZoo()
+    add(keeper, zoo.url)
+    await keeper.state("zoo", "connected")
+    zoo.close()
+    result = await keeper.call("zoo__echo", text="x")
+    assert result.is_error and "the connection was refused" in text_of(result)
+    snapshot = await keeper.state("zoo", "failed")
+    assert "refused" in (snapshot.error or "") and "zoo__echo" in keeper.tools()
+    with HttpZoo(port=zoo.port):
+        await keeper.state("zoo", "connected")
+        assert text_of(await keeper.call("zoo__echo", text="back")) == "back"
+        await keeper.manager.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "says"),
+    [
+        (502, "<h1>Bad gateway</h1>", "text/html", "HTTP 502 Bad Gateway"),
+        (404, "nothing", "text/plain", "HTTP 404 Not Found"),
+        (403, '{"error": "no seat"}', "application/json", 'HTTP 403 Forbidden: {"error": "no'),
+        (200, "<h1>Welcome</h1>", "text/html", "Unexpected content type: text/html"),
+    ],
+)
+async def test_an_error_of_http_is_named(
+    keeper: Keeper, status: int, body: str, kind: str, says: str
+):
+    def refuse(visit: Visit) -> bool:
+        visit.reply(status, body, kind)
+        return True
+
+    with HttpZoo(refuse=refuse) as zoo:
+        add(keeper, zoo.url, type="http")
+        snapshot = await keeper.state("zoo", "failed")
+        assert says in (snapshot.error or "")
+
+
+async def test_nobody_at_the_address(keeper: Keeper):
+    zoo = HttpZoo()
+    zoo.close()
+    add(keeper, zoo.url, type="http")
+    snapshot = await keeper.state("zoo", "failed")
+    assert "the connection was refused" in (snapshot.error or "")
+    assert snapshot.retry_in_s is not None
+
+
+async def test_one_request_that_breaks_off_costs_that_request(keeper: Keeper):
+    broken = []
+
+    def refuse(visit: Visit) -> bool:
+        if b'"fail"' in visit.body:
+            broken.append(visit)
+            visit.close_connection = True
+            visit.connection.close()
+            return True
+        return False
+
+    with HttpZoo(refuse=refuse) as zoo:
+        add(keeper, zoo.url)
+        await keeper.state("zoo", "connected")
+        result = await keeper.call("zoo__fail")
+        assert result.is_error and broken
+        assert text_of(await keeper.call("zoo__echo", text="x")) == "x"
+        assert zoo.methods().count("initialize") == 1
+
+
+async def test_a_refused_login_is_its_own_state(keeper: Keeper):
+    def refuse(visit: Visit) -> bool:
+        visit.reply(401, www_authenticate='Bearer realm="zoo"')
+        return True
+
+    with HttpZoo(refuse=refuse) as zoo:
+        add(keeper, zoo.url)
+        snapshot = await keeper.state("zoo", "needs_auth")
+        assert "HTTP 401" in (snapshot.error or "") and "/mcp login zoo" in (snapshot.error or "")
+        assert snapshot.retry_in_s is None
