@@ -372,6 +372,10 @@ def test_nothing_is_taken_from_behind_a_local_item(queue: MessageQueue) -> None:
     assert [i.text for i in queue.take("follow_up")] == ["before"]
     assert queue.take("follow_up") == []
     assert queue.next_local() is command
+    queue.add("steer", message("once more"))
+    assert queue.next_local() is None
+    queue.take("steer")
+    assert queue.next_local() is command
     queue.withdraw(command.id)
     assert queue.next_local() is None
     assert [i.text for i in queue.take("follow_up")] == ["behind"]

@@ -398,6 +398,40 @@ async def test_a_command_that_waited_tells_what_it_gave(tmp_path: Path) -> None:
         assert (await it.ok("queue"))["items"] == [], "it went along with the command"
 
 
+async def test_each_session_goes_on_with_its_own_model_and_thinking_level(tmp_path: Path) -> None:
+    async with rpc(tmp_path, models=["claude-opus-4-8", "claude-sonnet-5-5"]) as it:
+
+        async def now() -> tuple[str, str]:
+            state = await it.ok("state")
+            return state["model"], state["thinking"]
+
+        await it.ok("prompt", text="One.")
+        await it.idle()
+        first, by_settings = (await it.ok("state"))["session_id"], await now()
+        await it.ok("command", text="/clear")
+        assert await now() == by_settings
+        await it.ok("set_model", model="claude-opus-4-8")
+        await it.ok("set_thinking", level="max")
+        await it.ok("command", text="/clear")
+        assert await now() == ("claude-opus-4-8", "max"), "what was chosen stays chosen"
+        await it.ok("prompt", text="Two.")
+        await it.idle()
+        second = (await it.ok("state"))["session_id"]
+        assert (it.stored().model, it.stored().thinking) == ("claude-opus-4-8", "max")
+        told = len(it.all("setting_changed"))
+        await it.ok("command", text=f"/resume {first}")
+        assert await now() == by_settings
+        assert [(e["name"], e["value"]) for e in it.all("setting_changed")[told:]] == [
+            ("model", by_settings[0]), ("thinking", by_settings[1]),
+        ]  # fmt: skip
+        await it.ok("command", text=f"/resume {second}")
+        assert await now() == ("claude-opus-4-8", "max")
+        await it.ok("prompt", text="Three.")
+        await it.idle()
+        body = it.server.journal[-1]["body"]
+        assert (body["model"], body["output_config"]) == ("claude-opus-4-8", {"effort": "max"})
+
+
 async def test_each_session_keeps_its_own_queue(tmp_path: Path) -> None:
     async with rpc(tmp_path) as it:
         first = (await it.ok("state"))["session_id"]
