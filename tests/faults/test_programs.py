@@ -256,6 +256,25 @@ async def test_a_change_while_a_paused_program_lies_still(tmp_path: Path) -> Non
         assert "interrupted" in note(talk) and "done" in note(talk) and "never mind" in note(talk)
 
 
+async def test_an_answer_that_breaks_off_after_a_program_is_asked_for_again(
+    tmp_path: Path,
+) -> None:
+    """With the same results, to the same container; no call runs twice."""
+    async with talking(
+        {"program": TWO}, {"text": "Done and", "cut": True}, {"text": "Done."}, {"text": "Ok."},
+        cwd=tmp_path, tools=[instant()], programmatic="both",
+    ) as talk:  # fmt: skip
+        await talk.say("go")
+        await talk.say("and?")
+        talk.assert_accepted()
+        assert len(talk.retries) == 1 and talk.retries[0].strikes
+        broken, again = talk.bodies[2:4]
+        assert broken == again
+        assert len(talk.all("tool_execution_start")) == 2
+        (only,) = talk.server.containers
+        assert containers(talk)[1:] == [only["id"]] * 4 and only["programs"] == 1
+
+
 # --- interrupted ---------------------------------------------------------------------------------
 
 
