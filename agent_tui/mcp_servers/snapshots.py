@@ -1,5 +1,6 @@
 """How a server is shown: its target and what the user approves, secrets masked."""
 
+import json
 import shlex
 import urllib.parse
 
@@ -39,6 +40,27 @@ def _without_query_secrets(url: str) -> str:
         for name in [part.partition("=")[0]]
     ]
     return f"{base}?{'&'.join(parts)}"
+
+
+def config_lines(config: ServerConfig) -> list[str]:
+    """A configuration as `/mcp get` shows it, a line for each thing that is said, no secret."""
+    stdio = config.transport == "stdio"
+    lines = [f"{'command' if stdio else 'url'}: {target_text(config)}", f"type: {config.transport}"]
+    if config.cwd:
+        lines.append(f"cwd: {clean(config.cwd)}")
+    for name, values in (("env", config.env), ("headers", config.headers), ("oauth", config.oauth)):
+        if values:
+            lines.append(f"{name}: {clean(shown_env(values))}")
+    said = config.to_raw()
+    for name in (
+        "connect_timeout_s", "list_timeout_s", "call_timeout_s", "enabled_tools",
+        "disabled_tools", "approval", "exposure",
+    ):  # fmt: skip
+        if name in said:
+            lines.append(f"{name}: {clean(json.dumps(said[name], ensure_ascii=False))}")
+    if names := variables_in(config):
+        lines.append(f"variables: {clean(', '.join(names))}")
+    return lines
 
 
 def approval_text(entry: Entry) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from agent_tui.mcp_servers.config import ConfigError, ServerConfig, url_problem
 from agent_tui.mcp_servers.masking import Secrets, is_plain_variable, looks_like_key, secret_values
 
-_VARIABLE = re.compile(r"\$\{(?P<kind>[A-Za-z]+:)?(?P<name>[^}:]*)(?::-(?P<default>[^}]*))?\}")
+_VARIABLE = re.compile(r"\$\{(?P<kind>[A-Za-z]+:(?!-))?(?P<name>[^}:]*)(?::-(?P<default>[^}]*))?\}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
