@@ -174,8 +174,9 @@ def test_files_are_asked_for_once_and_told_with_what_is_known():
     for _ in range(2):
         watch.on_event(update(OpaqueEvent(0, "end", OpaqueContent(raw=result))))
     watch.on_event(MessageEndEvent(AssistantMessage()))
+    watch.on_event(update(OpaqueEvent(0, "end", OpaqueContent(raw={**PROGRAM, "id": "p2"}))))
+    assert told[-1].state == "busy" and told[-1].files == [made]
     assert asked == [["file_1"]]
-    assert told[-1].files == [made]
     watch.know_file("file_1", {"name": "chart.png", "size": 44_000})
     assert told[-1].files == [{**made, "name": "chart.png", "size": 44_000}]
 

@@ -180,7 +180,8 @@ def test_a_program_that_the_model_left_behind_runs_no_more() -> None:
 def test_the_answer_is_due_about_four_minutes_after_the_pause() -> None:
     state = said(ContainerState(), code(), now=5.0)
     assert state.answer_due_at is None
-    said(state, call("t1"), call("t2"), named(), done("tool_use"), now=10.0)
+    said(state, call("t1"), now=10.0)
+    said(state, call("t2"), named(), done("tool_use"), now=12.0)
     assert state.answer_due_at == 10.0 + ANSWER_WITHIN_S
     state.answered("t1")
     assert state.answer_due_at == 10.0 + ANSWER_WITHIN_S, "the other one is still waited for"
