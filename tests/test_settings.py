@@ -15,6 +15,7 @@ from agent_tui.settings import (
     load_settings,
     settings_toml_example,
 )
+from agent_tui.text import SafeText
 
 ROOT = Path(__file__).resolve().parent.parent
 KEY = "sk-ant-secret-value"
@@ -298,7 +299,7 @@ def test_any_file_loads_or_is_refused_in_words(content: bytes | str):
         load(path.parent, config=str(path))
     except SettingsError as error:
         assert str(error).startswith(str(path))
-        assert str(error).isprintable()
+        assert SafeText(str(error)) == str(error) and "\n" not in str(error)
 
 
 # --- wrong values ---------------------------------------------------------------------

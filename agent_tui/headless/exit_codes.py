@@ -14,7 +14,7 @@ LIMIT = 3
 TEMPORARY = 75
 SIGNALLED = 128
 
-_USAGE_ERRORS = ("credentials", "endpoint")
+_USAGE_ERRORS = ("credentials", "setup")
 """Kinds of ApiError that say: nothing could be sent as it is set up."""
 _LIMIT_REASONS = ("refusal", "max_tokens", "model_context_window_exceeded")
 

@@ -78,8 +78,7 @@ def custom_headers(environ: Mapping[str, str]) -> dict[str, str]:
             raise ApiError(
                 f"ANTHROPIC_CUSTOM_HEADERS: {which} is not of the form Name: value "
                 "in plain ASCII. Correct or unset it.",
-                kind="endpoint",
-                advice="",
+                kind="setup",
             )
         headers[name] = value
     return headers

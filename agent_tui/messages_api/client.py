@@ -294,21 +294,19 @@ def _http_client(url: str) -> Any:
         raise ApiError(
             "Your environment names a SOCKS proxy, which needs one more package: "
             f"run {sys.executable} -m pip install 'agent-tui[socks]', or name an HTTP proxy.",
-            kind="endpoint",
-            advice="",
+            kind="setup",
         ) from error
     except OSError as error:  # ssl.SSLError is one
         names = " and ".join(n for n in ("SSL_CERT_FILE", "SSL_CERT_DIR") if n in os.environ)
         raise ApiError(
             f"The certificates that {names or 'this system'} names cannot be read: "
             f"{clean(str(error))}.",
-            kind="endpoint",
+            kind="setup",
             advice="Correct or unset it.",
         ) from error
     except ValueError as error:
         variable = (proxy_of(url or SERVICE_URL) or ("HTTPS_PROXY", ""))[0]
         raise ApiError(
             f"The proxy in {variable} cannot be used: write it like http://host:port.",
-            kind="endpoint",
-            advice="",
+            kind="setup",
         ) from error

@@ -76,7 +76,7 @@ def _aws(name: str, said: str) -> ApiError:
         case "ProfileNotFound":
             return CredentialError(f"{said}.", advice="Correct aws_profile or AWS_PROFILE.")
         case "NoRegionError":
-            return ApiError("No AWS region was found.", kind="endpoint",
+            return ApiError("No AWS region was found.", kind="setup",
                             advice="Set aws_region or AWS_REGION.")  # fmt: skip
         case (
             "SSOTokenLoadError" | "UnauthorizedSSOTokenError" | "TokenRetrievalError"
@@ -114,16 +114,16 @@ def _client(kind: type[BaseException], said: str, provider: Provider) -> ApiErro
     names = [base.__name__ for base in kind.__mro__]
     if "APIError" in names or "AnthropicError" not in names:
         return None
-    return ApiError(f"The provider {provider} cannot be used: {said}.", kind="endpoint",
+    return ApiError(f"The provider {provider} cannot be used: {said}.", kind="setup",
                     advice=_places(provider))  # fmt: skip
 
 
 def _configuration(said: str, provider: Provider) -> ApiError | None:
     if "project" in said:
-        return ApiError(f"The provider {provider} found no project.", kind="endpoint",
+        return ApiError(f"The provider {provider} found no project.", kind="setup",
                         advice=_places(provider, ("project",)))  # fmt: skip
     if "region" in said:
-        return ApiError(f"The provider {provider} found no region.", kind="endpoint",
+        return ApiError(f"The provider {provider} found no region.", kind="setup",
                         advice=_places(provider, ("region",)))  # fmt: skip
     if "credential" in said.lower() or "token" in said.lower():
         return CredentialError(f"The provider {provider} found no credential: {said}.",

@@ -58,7 +58,7 @@ def connection_error(exc: BaseException, url: str | None, secrets: list[str]) ->
     kind: ErrorKind = "connection"
     advice = None if via is None else _check(via[0])
     if any(isinstance(c, ssl.SSLCertVerificationError) for c in chain):
-        what, kind = f"The certificate of {where} cannot be verified", "endpoint"
+        what, kind = f"The certificate of {where} cannot be verified", "setup"
         what += f", reached through {target}" if via is not None else ""
         advice = "If your network uses its own certificates, point SSL_CERT_FILE to them."
     elif any(isinstance(c, socket.gaierror) for c in chain):
@@ -84,7 +84,7 @@ def proxy_refusal(url: str | None, said: str) -> ApiError:
     if "407" in said:
         return ApiError(
             f"The proxy {proxy} (from {variable}) asks for a user name and password.",
-            kind="endpoint",
+            kind="setup",
             url=url,
             advice=f"Put them into {variable}: http://NAME:PASSWORD@HOST:PORT.",
         )

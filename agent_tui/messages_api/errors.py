@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 ErrorKind = Literal[
     "credentials",  # no usable key: nothing was sent
-    "endpoint",  # base_url, the way there or what answers cannot work: nobody need try again
+    "setup",  # a setting, a proxy or a certificate cannot work: nothing was sent
+    "endpoint",  # base_url or its answer is not a Messages API
     "authentication",  # 401
     "permission",  # 403
     "not_found",  # 404: path or model
@@ -109,6 +110,7 @@ _ADVICE: dict[str, str] = {
     "invalid_response": "Check that base_url is a Messages API, then try again.",
     "endpoint": "Correct base_url.",
     "credentials": "",
+    "setup": "",
     "invalid_request": "The request was refused as it is: change the model, the settings or "
     "the conversation, then try again.",
     "unknown": "Try again; if it happens again, report it.",

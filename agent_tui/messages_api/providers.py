@@ -162,7 +162,7 @@ def check_provider(
     base_url, api_key, auth_token, cloud: with the environment's values filled in.
     signs_itself: a header given by the user is the credential.
 
-    Raises ApiError of kind "endpoint" (something is missing or malformed), CredentialError
+    Raises ApiError of kind "setup" (something is missing or malformed), CredentialError
     (a credential it has no use for, or a package that is not installed).
     """
     facts = PROVIDERS[provider]
@@ -249,7 +249,7 @@ def _needs(provider: Provider, part: str) -> ApiError:
 
 
 def _missing(message: str) -> ApiError:
-    return ApiError(message, kind="endpoint", advice="")
+    return ApiError(message, kind="setup")
 
 
 def _installed(module: str) -> bool:

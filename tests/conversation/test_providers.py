@@ -523,5 +523,5 @@ async def test_credentials_that_are_missing_are_named_and_nothing_is_sent(
     said = last.error_message or ""
     assert all(word in said for word in words), said
     assert "\n" not in said
-    assert last.error_type in ("credentials", "endpoint")
+    assert last.error_type in ("credentials", "setup")
     assert exit_code(last, None) == 2

@@ -231,7 +231,7 @@ def test_connection_faults_name_the_host_and_what_to_do() -> None:
     unknown = connect_error(socket.gaierror(-2, "Name or service not known"))
     untrusted = connect_error(ssl.SSLCertVerificationError("self-signed certificate"))
     for error in (refused, unknown, untrusted):
-        assert error.kind == ("endpoint" if error is untrusted else "connection")
+        assert error.kind == ("setup" if error is untrusted else "connection")
         assert "h.example" in error.user_sentence()
     assert refused.retryable and "Start the server" in str(refused)
     assert unknown.retryable and "cannot be found" in str(unknown)

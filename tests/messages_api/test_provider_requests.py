@@ -229,7 +229,7 @@ def test_what_is_missing_or_too_much_is_named(
         check_endpoint(endpoint)
     said = str(refused.value)
     assert all(word in said for word in words), said
-    assert refused.value.kind in ("endpoint", "credentials") and not refused.value.retryable
+    assert refused.value.kind in ("setup", "credentials") and not refused.value.retryable
     assert KEY not in said and "\n" not in said
 
 
