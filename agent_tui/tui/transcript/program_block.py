@@ -299,6 +299,8 @@ class ProgramBlock(ApiBlock):
         )  # fmt: skip
 
     def _about(self, look: Look, opened: bool) -> str:
+        if not self._code.closed:
+            return ""  # it would not be drawn anew with each line
         lines = len(self._code.starts)
         sizes = [f"{count(lines)} line{'' if lines == 1 else 's'}"]
         if total := self.calls.all.total:
