@@ -24,13 +24,14 @@ class HistoryConverter:
     def __call__(self, messages: Sequence[AgentMessage]) -> list[Message]:
         with self._lock:
             seen = len(self._seen)
-            if list(messages[:seen]) != self._seen:
-                self._seen, self._converted, self._kept = [], [], None
+            kept, self._kept = self._kept, None
+            if kept is None or list(messages[:seen]) != self._seen:
+                self._seen, self._converted, kept = [], [], None
                 seen = 0
             fresh = messages[seen:]
             self._seen += fresh
             self._converted += [m for m in map(convert_message, fresh) if m is not None]
-            repair = Repair(before=self._kept)
+            repair = Repair(before=kept)
             repaired = repair.run(self._converted)
             self._kept = repair.kept
             return repaired

@@ -95,18 +95,18 @@ class _Cut:
 
 
 class Repair:
-    """One repair. before: goes on from there, for a history that begins with the one it was
-    kept of. kept: where the next may go on from, once it has run."""
+    """One repair. before: goes on from there and uses it up, for a history that begins with the
+    one it was kept of. kept: where the next may go on from, once it has run."""
 
     def __init__(self, program_lost: bool = False, before: Kept | None = None) -> None:
         self._program_lost = program_lost
         self._begin = before.at if before is not None else 0
-        self._out: list[Message] = list(before.out) if before is not None else []
-        self._ids: set[str] = set(before.ids) if before is not None else set()
-        self._held_back: list[UserMessage] = list(before.held_back) if before is not None else []
+        self._out: list[Message] = before.out if before is not None else []
+        self._ids: set[str] = before.ids if before is not None else set()
+        self._held_back: list[UserMessage] = before.held_back if before is not None else []
         """Texts that wait for the next gap that may hold text."""
         self._keep_before: Step | None = None
-        self.kept = before
+        self.kept: Kept | None = None
 
     def run(self, messages: Sequence[Message]) -> list[Message]:
         head, turns = turns_of(messages, self._begin)

@@ -45,8 +45,10 @@ IMAGE_TOKENS: Final = 1500
 BLOCK_TOKENS: Final = 4
 """What the frame of a message or a call costs, about."""
 
-FORGET_FROM: Final = 1000
-FORGET_FACTOR: Final = 3
+UNSETTLED: Final = 4
+"""Messages at the end of a request that are others in the next: their marks move on."""
+FORGET_FROM: Final = 2000
+"""Parts that are known one by one; they are found out again when they come again."""
 
 Json = dict[str, Any]
 Digest = bytes
@@ -91,11 +93,16 @@ class RequestReader:
         self._known: dict[int, _Known] = {}
         self._sizes: dict[tuple[Source, Digest], Counter[Source]] = {}
         """By content: some parts (tools, what carries a cache mark) are made anew each time."""
-        self._messages: dict[int, tuple[Json, MessageLook]] = {}
+        self._settled: list[Json] = []
+        """The messages of the last request that the next will most likely hold unchanged, ..."""
+        self._looks: list[MessageLook] = []
+        self._tokens: Counter[Source] = Counter()
+        """... the looks at them, and the sum of their tokens."""
 
     def read(self, request: Json) -> RequestLook:
         """request: build_request's body. It must not change afterwards."""
-        self._forget(len(cast(list[Any], request.get("messages") or [])))
+        messages = cast(list[Json], request.get("messages") or [])
+        looks = self._look_at(messages)
         tokens: Counter[Source] = Counter()
         system = [cast(Json, b) for b in cast(list[Any], request.get("system") or [])]
         tokens["system"] = sum(estimate_tokens(str(b.get("text", ""))) for b in system)
@@ -105,33 +112,35 @@ class RequestReader:
             name = tool.get("name") or tool.get("mcp_server_name") or tool.get("type")
             tools[str(name)] = part.digest
             tokens.update(part.tokens)
-        looks = tuple(
-            self._message(message) for message in cast(list[Json], request.get("messages") or [])
-        )
-        for look in looks:
-            for source, count in look.tokens.items():
-                tokens[source] += count
+        for source, count in self._tokens.items():
+            tokens[source] += count
+        for look in looks[len(self._looks) :]:
+            tokens.update(look.tokens)
         return RequestLook(
             str(request.get("model") or ""),
             _hash([_unmarked(block) for block in system]),
             tools,
             _parameters(request),
-            looks,
+            tuple(looks),
             {source: tokens[source] for source in SOURCES if tokens[source]},
         )
 
-    def _forget(self, messages: int) -> None:
-        """Everything, once most of it must be of requests long gone; it is found out again."""
-        if len(self._messages) > FORGET_FACTOR * messages + FORGET_FROM:
+    def _look_at(self, messages: list[Json]) -> list[MessageLook]:
+        """The looks at all of them; only those behind the settled ones are looked at."""
+        if messages[: len(self._settled)] != self._settled:
+            self._settled, self._looks, self._tokens = [], [], Counter()
+        if len(self._known) > FORGET_FROM:
             self._known.clear()
             self._sizes.clear()
-            self._messages.clear()
-
-    def _message(self, message: Json) -> MessageLook:
-        found = self._messages.get(id(message))
-        if found is None or found[0] is not message:
-            found = self._messages[id(message)] = (message, self._look(message))
-        return found[1]
+        begin = len(self._settled)
+        fresh = [self._look(message) for message in messages[begin:]]
+        settling = max(0, len(messages) - UNSETTLED - begin)
+        for look in fresh[:settling]:
+            self._tokens.update(look.tokens)
+        looks = self._looks + fresh
+        self._settled += messages[begin : begin + settling]
+        self._looks += fresh[:settling]
+        return looks
 
     def _look(self, message: Json) -> MessageLook:
         role = str(message["role"])
