@@ -35,5 +35,5 @@ async def test_a_program_is_told_as_it_goes_and_its_files_are_saved(tmp_path: Pa
         assert answer["data"]["container"]["programs"] == 1
         await it.ok("command", text="/container download out.txt")
         assert (work / "out.txt").read_text() == "kept"
-        answer = await it.ok("command", text="/container download nothing.txt")
-        assert "no file nothing.txt" in answer["error"]
+        refused = await it.error("command", text="/container download nothing.txt")
+        assert "no file nothing.txt" in refused
