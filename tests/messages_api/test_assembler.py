@@ -17,6 +17,7 @@ from agent_tui.agent.events import (
     StartEvent,
     StreamEvent,
     TextDeltaEvent,
+    ThinkingDeltaEvent,
     ToolCallDeltaEvent,
     ToolCallEndEvent,
     ToolCallStartEvent,
@@ -97,6 +98,24 @@ def test_a_signature_replaces() -> None:
         end("end_turn"),
     )
     assert message.content == [ThinkingContent(thinking="Hm", signature="two")]
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"), [(500, 500), (0, None), (None, None), ("7", None), (-3, None)]
+)
+def test_thinking_that_is_not_shown_tells_its_estimate(sent: Any, told: int | None) -> None:
+    """display omitted: the deltas carry no text, only an estimate of tokens to add up."""
+    events, message = run(
+        start(),
+        block_start(0, {"type": "thinking", "thinking": "", "signature": ""}),
+        delta(0, "thinking", thinking="", estimated_tokens=sent),
+        delta(0, "signature", signature="one"),
+        block_stop(0),
+        end("end_turn"),
+    )
+    estimates = [e for e in events if isinstance(e, ThinkingDeltaEvent)]
+    assert [(e.delta, e.estimated_tokens) for e in estimates] == ([("", told)] if told else [])
+    assert message.content == [ThinkingContent(thinking="", signature="one")]
 
 
 def test_redacted_thinking_is_no_call_and_keeps_its_data() -> None:

@@ -153,6 +153,7 @@ class Feed:
             self._said.message(message)
 
     def _new_answer(self, message_id: str) -> None:
+        self._texts.settle()
         self._page.new_answer(message_id)
         self._texts.new_answer()
 

@@ -99,6 +99,10 @@ def test_a_joiner_between_letters_hides_no_letter_from_the_measure() -> None:
     out = []
     lay_runs([(f"\t{text}", "")], Look(width=20), out)
     assert copied(out) == f"\t{text}"
+    out = []
+    lay_runs([(text * 30, "")], Look(width=20), out)
+    assert max(cells_added_up(line.shown) for line in out) <= 20
+    assert copied(out) == text * 30
 
 
 @pytest.mark.parametrize(
