@@ -33,7 +33,9 @@ def test_an_address(url: str, link: str, shown: str) -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "", None, 7, "example.org", "ftp://example.org/", "ssh://example.org/x", "vscode://a/b", "javascript:alert(1)", "file:///etc/passwd", "data:text/html,x",
+        "", None, 7, "example.org", "ftp://example.org/",
+        "ssh://example.org/x", "vscode://a/b",
+        "javascript:alert(1)", "file:///etc/passwd", "data:text/html,x",
         "https://", "https://bank.com@evil.org/", "https://user:pw@example.org/",
         "https://example.org/\x1b]2;x\x07", "https://example.org/\x9c", "https://exa mple.org/",
         "https://example.org/\nx", "https://example.org:99999/", "https://[::1/", "https://a\\b/",
