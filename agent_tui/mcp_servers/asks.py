@@ -42,6 +42,10 @@ class RefusedError(ValueError):
     """A question that is not even asked; str() goes to the server."""
 
 
+class WithdrawnError(Exception):
+    """Nobody needs the answer any more."""
+
+
 class Asks:
     """Of one server. asking: whether the user is being asked now (a call's clock stands still
     meanwhile)."""
@@ -62,6 +66,14 @@ class Asks:
         self._turn = asyncio.Lock()
         self._recent: deque[float] = deque()
         self._waiting = 0
+        self._open: set[asyncio.Task[Any]] = set()
+        self._withdrawn: set[asyncio.Task[Any]] = set()
+
+    def withdraw(self) -> None:
+        """The calls that questions were asked for have been stopped: take the questions back."""
+        for task in self._open:
+            self._withdrawn.add(task)
+            task.cancel()
 
     @property
     def asking(self) -> bool:
@@ -76,6 +88,8 @@ class Asks:
             answer = await self._in_turn(lambda: self._elicited(question))
         except RefusedError as error:
             return ErrorData(code=INVALID_PARAMS, message=str(error))
+        except WithdrawnError:
+            return ElicitResult(action="cancel")
         if answer.action == "accept" and isinstance(question, FormQuestion):
             content = answer.content or {}
             if problem := form_problem(question.schema, content):
@@ -97,6 +111,8 @@ class Asks:
             answer = await self._in_turn(lambda: self._sampled(question))
         except RefusedError as error:
             return ErrorData(code=INVALID_PARAMS, message=str(error))
+        except WithdrawnError:
+            return ErrorData(code=-1, message="The call was stopped.")
         if answer.text is None:
             return ErrorData(code=-1, message="The user refused this sampling request.")
         return CreateMessageResult(
@@ -111,7 +127,8 @@ class Asks:
         return await self.sample(question)
 
     async def _in_turn(self, ask: Callable[[], Any]) -> Any:
-        """One question of a server at a time. Raises RefusedError beyond the limits."""
+        """One question of a server at a time. Raises RefusedError beyond the limits, and
+        WithdrawnError."""
         now = self._clock()
         while self._recent and now - self._recent[0] > 60:
             self._recent.popleft()
@@ -119,11 +136,23 @@ class Asks:
             raise RefusedError("There are too many questions of this server; ask again later.")
         self._recent.append(now)
         self._waiting += 1
+        task = asyncio.ensure_future(self._after_the_others(ask))
+        self._open.add(task)
         try:
-            async with self._turn:
-                return await ask()
+            return await task
+        except asyncio.CancelledError:
+            if task not in self._withdrawn:
+                raise
+            raise WithdrawnError from None
         finally:
+            task.cancel()
+            self._open.discard(task)
+            self._withdrawn.discard(task)
             self._waiting -= 1
+
+    async def _after_the_others(self, ask: Callable[[], Any]) -> Any:
+        async with self._turn:
+            return await ask()
 
     async def _sampling(self, params: Any) -> SamplingQuestion:
         if len(params.messages) > MAX_SAMPLE_MESSAGES:

@@ -88,6 +88,9 @@ async def _attempt(
                 last = started = loop.time()
     except asyncio.CancelledError:
         connection.leave_behind(task)
+        if connection.running_calls == 1:
+            # A server's questions come without a word about the call they are for.
+            connection.around.asks.withdraw()
         raise
     return await _outcome(connection, life, task)
 

@@ -138,7 +138,8 @@ class _Mapping:
     def add(self, block: Any) -> None:
         match block.type:
             case "text":
-                self._say(block.text)
+                if block.text.strip():
+                    self._say(block.text)
             case "image":
                 self._image(block.data, block.mime_type)
             case "audio":

@@ -282,7 +282,7 @@ def test_all_places_are_read_and_the_nearer_counts(home: Path, project: Path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('{"mcpServers": {"a": {"command": "x"},}}', ".mcp.json:1:38: is not JSON"),
+        ('{"mcpServers": {"a": {"command": "x"},}}', ".mcp.json:1:39: is not JSON"),
         ("[1]", 'must be an object with a table "mcpServers"'),
         ('{"mcpServers": [1]}', "must be tables of servers by name"),
         ('{"a": {"command": "x"}}', 'put the servers into a table "mcpServers"'),
