@@ -127,7 +127,10 @@ class Conversation:
         self.meters = Meters(models.info, self._emit, watch)
         self.limits.spent = lambda: self.usage.cost_at_least
         self.toolset = make_toolset(settings, tools)
-        self._model_watch = ModelWatch(models, self.meters, self.limits, self.toolset, self._emit)
+        self._model_watch = ModelWatch(
+            models, self.meters, self.limits, self.toolset, self._emit,
+            level=lambda: self.agent.state.thinking_level, max_tokens=settings.max_tokens,
+        )  # fmt: skip
         self.approvals = Approvals(
             cwd, self._emit, allow=allow, readable=readable, interactive=interactive,
             program_number=lambda tool_id: program_number(self.messages, tool_id),
@@ -439,6 +442,7 @@ class Conversation:
         self.agent.set_model(self.model, chosen)
         self.session.record_thinking(level)
         self._emit(SettingChangedEvent("thinking", level))
+        self._model_watch.look()
 
     async def model_names(self) -> list[str]:
         """Ids the endpoint lists; empty when it cannot say."""

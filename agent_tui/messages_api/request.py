@@ -172,17 +172,29 @@ def _thinking(
         if "between_tools" in modes:
             return {"thinking": {"type": "between_tools"}}
         return {"output_config": {"effort": info.efforts[0]}} if info.efforts else {}
+    effort = _effort(level, info.efforts)
+    fields: dict[str, Any] = {"output_config": {"effort": effort}} if effort else {}
     if "adaptive" in modes:
-        fields: dict[str, Any] = {"thinking": {"type": "adaptive", "display": "summarized"}}
-        if effort := _effort(level, info.efforts):
-            fields["output_config"] = {"effort": effort}
-        return fields
+        return {"thinking": {"type": "adaptive", "display": "summarized"}} | fields
     if modes and "enabled" not in modes:
-        return {}
+        return fields
+    budget = thinking_budget(level, max_tokens)
+    if budget is None or not _may_start_thinking(messages):
+        return fields
+    return {"thinking": {"type": "enabled", "budget_tokens": budget}} | fields
+
+
+def thinking_budget(level: ThinkingLevel, max_tokens: int) -> int | None:
+    """The budget of a level beside an answer of at least MIN_BUDGET tokens; None where max_tokens
+    leaves less than the API takes (A43)."""
     budget = min(BUDGETS[level], max_tokens - MIN_BUDGET)
-    if budget < MIN_BUDGET or not _may_start_thinking(messages):
-        return {}
-    return {"thinking": {"type": "enabled", "budget_tokens": budget}}
+    return budget if budget >= MIN_BUDGET else None
+
+
+def may_think(level: ThinkingLevel, info: ModelInfo, max_tokens: int) -> bool:
+    """False where the level asks for thinking, and the model's way of it does not fit."""
+    by_budget = "enabled" in info.thinking and "adaptive" not in info.thinking
+    return level == "off" or not by_budget or thinking_budget(level, max_tokens) is not None
 
 
 def _effort(level: ThinkingLevel, efforts: tuple[str, ...]) -> str | None:

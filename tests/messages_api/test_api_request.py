@@ -1,6 +1,7 @@
 """Requests: values, order, caching, thinking; and every history against the rules of the API."""
 
 import base64
+import itertools
 import json
 import struct
 from typing import Any
@@ -25,10 +26,10 @@ from agent_tui.agent.messages import (
 )
 from agent_tui.agent.tools import AgentTool, ToolContext, ToolResult
 from agent_tui.messages_api.errors import ApiError
-from agent_tui.messages_api.models import ModelInfo, model_info
-from agent_tui.messages_api.request import RequestBuilder, build_request, without_thinking
-from agent_tui.messages_api.wire_history import ABORTED, FAILED
+from agent_tui.messages_api.models import EFFORTS, ModelInfo, model_info
+from agent_tui.messages_api.request import build_request, without_thinking
 from agent_tui.messages_api.stream import encode_body
+from agent_tui.messages_api.wire_history import ABORTED, FAILED
 from agent_tui.offline.rules import validate_request
 
 Json = dict[str, Any]
@@ -389,6 +390,52 @@ def test_levels_as_each_model_takes_them(model: str, level: Any, wanted: Any) ->
     assert thinking(model, level) == wanted
     request = build(user("x"), model=model, thinking_level=level)
     assert validate_request({**request, "stream": True}) == []
+
+
+MODES: tuple[Any, ...] = ("adaptive", "between_tools", "disabled", "enabled")
+LEVELS: tuple[Any, ...] = ("off", "low", "medium", "high", "xhigh", "max")
+
+
+@pytest.mark.parametrize("modes", [
+    set(some) for size in range(5) for some in itertools.combinations(MODES, size)
+], ids=lambda some: "+".join(sorted(some)) or "unknown")  # fmt: skip
+def test_no_level_asks_for_what_a_model_does_not_take(modes: set[Any]) -> None:
+    """Every set of thinking types, of efforts, every level and limit; A43 for the budget."""
+    for efforts, level, max_tokens in itertools.product(
+        ((), ("low",), ("low", "medium", "high"), ("medium", "max"), EFFORTS),
+        LEVELS,
+        (1, 1024, 2047, 2048, 8192, 64_000),
+    ):
+        info = ModelInfo("m", thinking=frozenset(modes), efforts=efforts)
+        request = build(user("x"), info=info, thinking_level=level, max_tokens=max_tokens)
+        sent = request.get("thinking") or {}
+        effort = (request.get("output_config") or {}).get("effort")
+        kind = sent.get("type")
+        assert kind is None or kind in (modes or {"enabled"})
+        assert effort is None or effort in efforts
+        if kind == "enabled":
+            assert 1024 <= sent["budget_tokens"] < max_tokens
+        if level == "off":
+            assert kind not in ("adaptive", "enabled"), "thinking that was not asked for"
+            wordless = not modes & {"disabled", "between_tools"}
+            assert effort == (efforts[0] if efforts and wordless else None)
+        else:
+            assert kind not in ("disabled", "between_tools"), "less thinking than was asked for"
+            assert (effort is not None) == bool(efforts)
+            assert kind is not None or not (modes & {"adaptive"}), "a mode that was not used"
+        if kind == "adaptive":
+            assert sent["display"] == "summarized", "else nothing of it is seen"
+
+
+def test_a_higher_level_is_never_less() -> None:
+    for model in ("claude-sonnet-5-5", "claude-sonnet-4-6", "claude-sonnet-4-5", "qwen"):
+        amounts = [
+            (config or {}).get("budget_tokens") or EFFORTS.index(effort or "low")
+            for config, effort in (
+                thinking(model, level, max_tokens=64_000) for level in LEVELS[1:]
+            )
+        ]
+        assert amounts == sorted(amounts) and amounts[0] < amounts[-1]
 
 
 def test_a43_a_budget_that_does_not_fit_is_left_out() -> None:
