@@ -494,6 +494,16 @@ async def test_a_provider_without_a_list_of_models_is_not_asked_for_it(
         assert cloud.seen == [] and cloud.tokens == []
 
 
+async def test_login_says_that_it_keeps_no_key_of_a_cloud(
+    tmp_path: Path, bedrock: dict[str, str]
+) -> None:
+    async with talking(tmp_path, **bedrock) as conversation:
+        result = await conversation.command("/login")
+        assert result.action is None and "the provider here is bedrock" in (result.error or "")
+    async with talking(tmp_path, api_key="key-0123456789") as conversation:
+        assert (await conversation.command("/login")).action == "login"
+
+
 # --- no credentials -----------------------------------------------------------------------------
 
 

@@ -111,7 +111,8 @@ def screen(
 ) -> Terminal:  # fmt: skip
     """The app on a provider that refuses everything."""
     return open_terminal(
-        "--base-url", provider.url, env={"ANTHROPIC_API_KEY": KEY},
+        "--base-url", provider.url,
+        env={"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_AUTH_TOKEN": "tok-unused-0123456789"},
         home=home_with(folder, f"modle = 'x'\n[headers]\nX-Gate = '{HEADER}'\n"),
     )  # fmt: skip
 
@@ -271,6 +272,11 @@ def test_F06_unknown_keys_are_named_and_stop_nothing(
 
 def test_F06_they_are_named_on_the_screen(screen: Terminal) -> None:
     screen.wait_for("unknown key modle: did you mean model?")
+
+
+def test_F01_a_credential_that_is_not_used_is_named_on_the_screen(screen: Terminal) -> None:
+    screen.wait_for("ANTHROPIC_AUTH_TOKEN is set too and not used.")
+    assert b"tok-unused" not in screen.raw
 
 
 # --- F07 --------------------------------------------------------------------------------------
