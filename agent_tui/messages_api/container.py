@@ -107,9 +107,10 @@ class ContainerState:
         return "idle" if self.programs else "created"
 
     def state_at(self, now: float) -> State:
-        """As `state`, but expired once its time is over (wall clock)."""
-        left = self.seconds_left(now)
-        return "expired" if left is not None and left <= 0 else self.state
+        """As `state`, but expired once its time is over (wall clock); that stands while a
+        program runs."""
+        state, left = self.state, self.seconds_left(now)
+        return "expired" if left is not None and left <= 0 and state != "busy" else state
 
     def seconds_left(self, wall_clock: float) -> float | None:
         """Seconds until expiry by the wall clock (epoch), None if the service did not say."""

@@ -255,7 +255,9 @@ def test_time_expires_it_whatever_was_said() -> None:
     over = datetime(2026, 11, 30, 16, tzinfo=UTC).timestamp()
     assert state.state_at(over - 1) == "paused"
     assert state.state_at(over) == "expired"
-    said(state, named("c1", "2026-11-30T17:00:00Z"))
+    state.answered("t1")
+    assert state.state_at(over + 60) == "busy", "no container expires under a program that runs"
+    said(state, call("t2"), named("c1", "2026-11-30T17:00:00Z"))
     assert state.state_at(over) == "paused", "the service's word counts more than our clock"
 
 

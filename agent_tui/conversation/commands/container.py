@@ -4,6 +4,7 @@ import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,9 @@ USAGE = "/container [files | preview FILE | download FILE [PATH] | upload PATH |
 PREVIEW_LINES = 60
 LISTED = 50
 """Other files of the service that are named."""
+
+ENTRIES_LOOKED_AT = 2000
+"""Of a folder, while a path is typed."""
 
 _FORMS = {
     "files": ("/container files", "files of the container and at the service"),
@@ -344,7 +348,8 @@ def _paths(conversation: "Conversation", typed: str, most: int = 50) -> list[str
     """Local files and folders that begin so."""
     head, slash, last = typed.rpartition("/")
     try:
-        entries = sorted(_local(conversation, head + slash or ".").iterdir())
+        folder = _local(conversation, head + slash or ".")
+        entries = sorted(islice(folder.iterdir(), ENTRIES_LOOKED_AT))
     except (OSError, FilesError, ValueError):
         return []
     found = [

@@ -131,7 +131,8 @@ class ContainerPanel(Drawn):
     def _state_line(self, event: ContainerChangedEvent) -> Content:
         glyphs = self.glyphs
         left = self._left(event)
-        state = "expired" if left is not None and left <= 0 else event.state
+        over = left is not None and left <= 0 and event.state != "busy"
+        state = "expired" if over else event.state
         match state:
             case "busy":
                 run = next((r for r in reversed(event.runs) if r.state == "running"), None)

@@ -50,6 +50,9 @@ class ProgramBlock(ApiBlock):
         self._reading = False
         self._unplaced: dict[str, tuple[ProgramCall, Mapping[str, Any]]] = {}
         self._blocks: dict[str, ProgramCallBlock] = {}
+        self._telling: dict[str, ProgramCallBlock] = {}
+        """Those that did not simply go well: shown also where the others are one line."""
+        self._grouping = False
         self._page: Page | None = None
         self._started: float | None = None
         self._seconds: float | None = None
@@ -108,7 +111,7 @@ class ProgramBlock(ApiBlock):
         was_grouped = self.calls.grouped
         self.calls.add(call)
         self._touch_last()
-        self._blocks[call.id] = block
+        self._blocks[call.id] = self._telling[call.id] = block
         if self.calls.grouped and not was_grouped:
             self._touch_all()
         return call
@@ -129,6 +132,8 @@ class ProgramBlock(ApiBlock):
         self._place_calls()
         if call.line is not None:
             self._code_parts.touch_line(call.line)
+        if state == "done":
+            self._telling.pop(call.id, None)
         if self.calls.grouped:
             self._touch(self._group)
             self._touch_last()
@@ -139,23 +144,24 @@ class ProgramBlock(ApiBlock):
         self.calls.remove(call)
         self._unplaced.pop(call.id, None)
         self._blocks.pop(call.id, None)
+        self._telling.pop(call.id, None)
         if call.line is not None:
             self._code_parts.touch_line(call.line)
         self._touch_all()
 
+    @property
+    def _tree(self) -> "dict[str, ProgramCallBlock]":
+        """The calls that have a line of their own, as the tree was made last."""
+        return self._telling if self._grouping else self._blocks
+
     def is_last(self, call_id: str) -> bool:
         """Whether no call that is shown stands below this one."""
-        for id, block in reversed(self._blocks.items()):
-            if id == call_id:
-                return True
-            if block.in_tree:
-                return False
-        return True
+        return next(reversed(self._tree), None) == call_id
 
     @property
     def tree_is_empty(self) -> bool:
         """No call has a line of its own."""
-        return not any(block.in_tree for block in self._blocks.values())
+        return not self._tree
 
     def file_name(self, file_id: str) -> str:
         """What is known of a file: its name and size, else its id."""
@@ -172,15 +178,13 @@ class ProgramBlock(ApiBlock):
 
     def groups(self, modes: Modes) -> bool:
         """Calls that went well are one line."""
-        return self.calls.grouped and not self._group.is_open(modes)
+        self._grouping = self.calls.grouped and not self._group.is_open(modes)
+        return self._grouping
 
     def _touch_last(self) -> None:
         """The last call that is shown ends the tree, or does so no more."""
-        for number, block in enumerate(reversed(self._blocks.values())):
-            if number == 0 or not self.calls.grouped or block.state != "done":
-                self._touch(block)
-            if not self.calls.grouped or block.state != "done":
-                return
+        if (last := next(reversed(self._tree.values()), None)) is not None:
+            self._touch(last)
 
     def line_of(self, tool: str, arguments: Mapping[str, Any]) -> int | None:
         """The line that makes such a call, as far as the code is whole and read."""

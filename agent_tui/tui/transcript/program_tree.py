@@ -106,11 +106,6 @@ class ProgramCallBlock(ToolBlock):
 
     # --- how it looks ------------------------------------------------------------------
 
-    @property
-    def in_tree(self) -> bool:
-        """It takes a line of the tree (of one that is not folded)."""
-        return bool(self.parts)
-
     def is_open(self, modes: Modes) -> bool:
         if self.expanded is not None:
             return self.expanded
@@ -118,7 +113,7 @@ class ProgramCallBlock(ToolBlock):
 
     def compose(self, modes: Modes) -> None:
         program = self._program
-        one_of_many = program.groups(modes) and self.state == "done" and not self.expanded
+        one_of_many = program.groups(modes) and self.state == "done"
         if not program.shows_calls(modes) or one_of_many:
             self.parts = []
             return
