@@ -259,9 +259,9 @@ class ServerConnection:
 
     def _usable(self) -> Life | None:
         life = self._life
-        if life is None or life.client is None or life.lost or self.state != "connected":
+        if life is None or life.client is None or self.state != "connected":
             return None
-        return life
+        return None if life.lost or life.wants_auth else life
 
     def how_to_connect(self) -> str:
         """Why there is no connection and what the user can do, in one or two sentences."""

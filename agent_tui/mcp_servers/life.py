@@ -386,6 +386,7 @@ class Life:
     def want_auth(self, why: str) -> None:
         """Only a login helps."""
         self.wants_auth = f"{why}. Log in with /mcp login {self._around.config.name}"
+        self._on_lost()
         self._wake.set()
 
     def _changed(self, *kinds: Kind) -> None:
