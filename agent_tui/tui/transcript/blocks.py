@@ -64,6 +64,9 @@ class Block:
         self.expanded: bool | None = None
         self.struck = False
         self.message_id = ""
+        self.below: Block | None = None
+        """The block of the same kind that it belongs to: of many that are not shown, the gap
+        above the next one is found there."""
 
     @property
     def live(self) -> bool:

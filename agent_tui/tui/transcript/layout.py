@@ -90,10 +90,12 @@ class Layout:
 
     def _gap(self, block: Block) -> int:
         """Blank rows above: none between lines that belong together."""
-        for index in range(block.index - 1, -1, -1):
+        index = block.index - 1
+        while index >= 0:
             before = self.blocks[index]
             if before.shows:
                 return 0 if (before.kind, block.kind) in _TOGETHER else 1
+            index = index - 1 if before.below is None else before.below.index
         return 0
 
     def changed(self, block: Block, first: int = 0) -> None:

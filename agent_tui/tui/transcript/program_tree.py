@@ -55,7 +55,7 @@ class ProgramCallBlock(ToolBlock):
         self, call_id: str, name: str, clock: Callable[[], float], program: "ProgramBlock"
     ) -> None:
         super().__init__(call_id, name, clock)
-        self._program = program
+        self._program = self.below = program
         self._call: ProgramCall = program.called(self)
 
     # --- what happens: as for any call, and the program hears of it ------------------------
