@@ -1,8 +1,11 @@
 """The container's state: from recorded programs, and over any order of events."""
 
+import os
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+import pytest
 import stream_making as making
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -141,6 +144,31 @@ def test_an_expired_container_is_dropped() -> None:
     assert state.pending == []
     (program,) = state.programs.values()
     assert (program.state, program.error_code) == ("failed", "container_expired")
+
+
+def test_the_recorded_run_of_fifteen_responses() -> None:
+    """One program, fourteen calls one by one; the last response names no container."""
+    name = "vercel-programmatic-tool-calling.1-{}.sse"
+    folders = filter(None, os.environ.get("AGENT_TUI_RECORDINGS", "").split(os.pathsep))
+    bodies = [
+        path.read_bytes()
+        for folder in folders
+        for number in range(1, 16)
+        if (path := Path(folder, name.format(number))).is_file()
+    ]
+    if len(bodies) != 15:
+        pytest.skip("AGENT_TUI_RECORDINGS holds no programmatic run")
+    state = ContainerState()
+    for at, body in enumerate(bodies):
+        feed(state, body, float(at))
+        assert state.state == ("paused" if at < 14 else "idle")
+        for call_id in state.pending:
+            state.answered(call_id, text="6")
+    (program,) = state.programs.values()
+    assert (program.calls, program.results, program.exit_code) == (14, 14, 0)
+    assert (state.reused, state.round_trips_saved) == (13, 13)
+    assert state.expires_at == "2025-12-20T05:33:58.450677Z", "the last one told"
+    assert "Player 2 wins the game! (3-2)" in state.last_output
 
 
 # --- states --------------------------------------------------------------------------------
