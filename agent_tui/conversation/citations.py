@@ -98,17 +98,21 @@ def joint(text: str) -> str:
 
 
 def with_sources(message: AssistantMessage) -> str:
-    """The text of an answer for reading: marks in it, and the list of sources below it.
-    Without citations the text alone."""
+    """The text of an answer for reading: marks in it, and the list of sources below it. Texts
+    that other blocks part (a search, thinking) stand a blank line apart."""
     sources = Sources()
-    pieces: list[str] = []
+    texts: list[str] = [""]
     cited: list[Source] = []
     for block in message.content:
         if isinstance(block, TextContent):
-            pieces.append((joint(block.text) if cited else "") + block.text)
+            texts[-1] += (joint(block.text) if cited else "") + block.text
             cited = sources.cite(block)
-            pieces.append(marks(cited))
-    text = "".join(pieces)
+            texts[-1] += marks(cited)
+        elif texts[-1]:
+            texts.append("")
+            cited = []
+    first = [text.rstrip("\n") for text in texts[:-1]]
+    text = "\n\n".join([*first, texts[-1]] if texts[-1] else first)
     listed = sources.listed()
     if not listed:
         return text

@@ -232,6 +232,8 @@ class ToolsState:
         tool = str(raw.get("name") or "")
         if kind == "server_tool_use" and (tool == "code_execution" or tool in _CONTAINER_TOOLS):
             self.program_begins(str(raw.get("id") or ""), tool)
+            if tool in _CONTAINER_TOOLS:
+                self._server_call(raw)
             return True
         if kind.endswith("code_execution_tool_result"):
             content = raw.get("content")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agent_tui.agent.messages import AssistantMessage, OpaqueContent, TextContent
+from agent_tui.agent.messages import AssistantMessage, OpaqueContent, TextContent, ThinkingContent
 from agent_tui.conversation.citations import Quote, Sources, flows_on, joint, marks, with_sources
 
 
@@ -86,8 +86,9 @@ def test_a_text_flows_on_behind_a_citation_or_an_open_line() -> None:
 def test_the_answer_for_reading() -> None:
     message = AssistantMessage(
         content=[
-            TextContent(text="Old first. "),
+            TextContent(text="Old first.\n"),
             OpaqueContent(raw={"type": "compaction", "content": "x"}),
+            ThinkingContent(thinking="hm"),
             TextContent(text="They say: "),
             cited("a loop", web("https://a.org/", "A\x1b]2;x\x07")),
             TextContent(text="(at least). "),
@@ -96,7 +97,7 @@ def test_the_answer_for_reading() -> None:
         ]
     )
     assert with_sources(message) == (
-        "Old first. They say: a loop[1] (at least). More[2][1].\n"
+        "Old first.\n\nThey say: a loop[1] (at least). More[2][1].\n"
         "\n"
         "[1] A␛]2;x␇ - https://a.org/\n"
         "[2] https://b.org/"
@@ -106,6 +107,10 @@ def test_the_answer_for_reading() -> None:
 def test_an_answer_without_citations_is_its_text() -> None:
     message = AssistantMessage(content=[TextContent(text="One."), cited("Two.\n")])
     assert with_sources(message) == message.text == "One.Two.\n"
+    thought = ThinkingContent(thinking="hm")
+    message = AssistantMessage(content=[thought, TextContent(text="One."), thought])
+    assert with_sources(message) == "One."
+    assert with_sources(AssistantMessage(content=[thought])) == ""
 
 
 @pytest.mark.parametrize(

@@ -228,6 +228,15 @@ def test_calls_that_the_api_makes_are_lines_too(presenter: Presenter, clock: Fak
     ]
 
 
+def test_a_command_in_the_container_says_what_it_runs(presenter: Presenter):
+    raw = {"type": "server_tool_use", "id": "b1", "name": "bash_code_execution", "input": {}}
+    presenter.apply(update(OpaqueEvent(0, "start", OpaqueContent(raw=raw))))
+    raw["input"] = {"command": "ls -la\x1b[2J"}
+    presenter.apply(update(OpaqueEvent(0, "end", OpaqueContent(raw=raw))))
+    [row] = presenter.tools.ordered()
+    assert (row.name, row.argument) == ("bash", "ls -la␛[2J")
+
+
 def test_a_block_that_is_no_call_is_no_line(presenter: Presenter):
     event = OpaqueEvent(0, "end", OpaqueContent(raw={"type": "compaction", "content": "x"}))
     assert not presenter.apply(update(event))

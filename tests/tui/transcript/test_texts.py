@@ -1,5 +1,6 @@
 """Cited answers: one text with marks, its sources below, streamed as stored."""
 
+import re
 from typing import Any
 
 from hypothesis import given, settings
@@ -126,6 +127,16 @@ def test_copying_gives_marks_and_sources() -> None:
     assert copied(page.lines()) == (
         "They say a loop[1] and a row[2][1].\n\n[1] A  a.org/x\n[2] B  b.org/y"
     )
+
+
+async def test_a_hyperlink_is_written_to_the_terminal() -> None:
+    app = TranscriptApp()
+    async with app.run_test(size=(60, 10)) as pilot:
+        app.transcript.load([AssistantMessage(content=ANSWER)])
+        await settled(pilot)
+        strips = app.screen._compositor.render_strips()
+        written = "".join(strip.render(app.console) for strip in strips)
+        assert re.search(r"\x1b\]8;id=[\w-]+;https://b\.org/y\x1b\\", written)
 
 
 CONTENTS = st.lists(
