@@ -6,7 +6,7 @@ reads less than it held, two requests are compared part by part to say which cha
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from agent_tui.agent.messages import Usage
 from agent_tui.conversation.events import CacheCause, CacheEvent
@@ -15,6 +15,8 @@ from agent_tui.text import duration
 
 SLACK_TOKENS = 16
 """So many fewer are not a break: services round."""
+CUT_SHARE = 0.9
+"""Of what a conversation that was cut back still holds, by estimate."""
 MIN_TTL_S = 300.0
 
 Change = tuple[CacheCause, str]
@@ -56,12 +58,28 @@ class CacheLens:
             return None
         read, written = usage.cache_read or 0, usage.cache_write or 0
         event = CacheEvent(number, read, written, usage.input or 0, expected=self._kept)
-        if self._sent is not None and self._last is not None and read < self._kept - SLACK_TOKENS:
-            event.broke, event.lost = True, self._kept - read
+        if self._sent is not None and self._last is not None:
+            event.expected = self._expected(read + written + (usage.input or 0))
+        if self._last is not None and read < event.expected - SLACK_TOKENS:
+            event.broke, event.lost = True, event.expected - read
             event.cause, event.detail = self._why()
             self.last_break = event
         self._last, self._kept = self._sent, read + written
         return event
+
+    def _expected(self, whole: int) -> int:
+        """Tokens that should be read, of a request of so many: all that is kept, but of a
+        conversation that was cut back only what it still holds."""
+        assert self._sent is not None and self._last is not None
+        now, before = self._sent[0], self._last[0]
+        if len(now.messages) >= len(before.messages):
+            return self._kept
+        same = common(before.messages, now.messages)
+        held = sum(look.tokens.total() for look in before.messages[:same])
+        said = sum(look.tokens.total() for look in now.messages)
+        estimated = sum(now.sources.values())
+        share = min(1.0, (estimated - said + held) / estimated) if estimated else 0.0
+        return min(self._kept, int(whole * share * CUT_SHARE))
 
     def _why(self) -> Change:
         assert self._sent is not None and self._last is not None
@@ -71,7 +89,7 @@ class CacheLens:
             return found[0][0], "; ".join(words for _, words in found)
         idle = at - then
         if idle >= self._ttl_s:
-            kept = duration(self._ttl_s)
+            kept = f"{self._ttl_s / 60:g} min"
             return "expired", f"{duration(idle)} had passed, and the service keeps it for {kept}"
         return "unknown", "nothing in the request had changed; the service did not keep it"
 
@@ -123,13 +141,18 @@ def _history(before: tuple[MessageLook, ...], now: tuple[MessageLook, ...]) -> s
     kept = len(before)
     while kept and before[kept - 1].role != "user":
         kept -= 1
-    for at in range(kept):
-        if at >= len(now):
-            return f"the conversation was cut after message {at}"
-        old, new = before[at], now[at]
-        if old is new:
-            continue
-        if old.role != new.role or new.blocks[: len(old.blocks)] != old.blocks:
-            whose = "yours" if new.role == "user" else "the model's"
-            return f"message {at + 1} of {len(now)} ({whose}) is not as it was sent before"
-    return ""
+    at = common(before, now)
+    if at >= kept:
+        return ""
+    if at >= len(now):
+        return f"the conversation was cut after message {at}"
+    whose = "yours" if now[at].role == "user" else "the model's"
+    return f"message {at + 1} of {len(now)} ({whose}) is not as it was sent before"
+
+
+def common(before: Sequence[MessageLook], now: Sequence[MessageLook]) -> int:
+    """How many messages at the beginning are as they were; the last of them may have grown."""
+    for at, (old, new) in enumerate(zip(before, now, strict=False)):
+        if old is not new and (old.role != new.role or new.blocks[: len(old.blocks)] != old.blocks):
+            return at
+    return min(len(before), len(now))
