@@ -572,3 +572,29 @@ def without_nul(value: Any) -> Any:
 def test_an_empty_input_of_a_call_stays_an_object() -> None:
     call = ToolCall(id="a", name="x")
     assert sent_block(call)["input"] == {}
+
+
+def test_what_is_not_known_is_logged_by_name(caplog: pytest.LogCaptureFixture) -> None:
+    """An unknown event and an unknown delta of any kind of block (facts: ignore, log)."""
+    caplog.set_level("INFO")
+    events, message = run(
+        start(),
+        {"type": "weather_report"},
+        [block_start(0, {"type": "hologram"}), delta(0, "sparkle"), block_stop(0)],
+        [block_start(1, {"type": "text", "text": ""}), delta(1, "glitter"), block_stop(1)],
+        [
+            block_start(2, {"type": "thinking", "thinking": "", "signature": ""}),
+            delta(2, "glow"),
+            delta(2, "signature", signature="s"),
+            block_stop(2),
+        ],
+        tool_use(3, "{}")[:1],
+        delta(3, "shine"),
+        block_stop(3),
+        end("tool_use"),
+    )
+    assert isinstance(events[-1], DoneEvent)
+    assert len(message.content) == 4
+    logged = " ".join(record.getMessage() for record in caplog.records)
+    for name in ("weather_report", "sparkle", "glitter", "glow", "shine"):
+        assert name in logged
