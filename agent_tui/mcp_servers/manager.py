@@ -30,7 +30,7 @@ from agent_tui.mcp_servers.config_files import (
     write_entry,
 )
 from agent_tui.mcp_servers.connection import ServerConnection
-from agent_tui.mcp_servers.life import Kind, Surroundings
+from agent_tui.mcp_servers.life import Catalog, Kind, Surroundings
 from agent_tui.mcp_servers.offers import Offers, Server
 from agent_tui.mcp_servers.results import Mapper
 from agent_tui.mcp_servers.server_log import ServerLog
@@ -138,6 +138,12 @@ class McpManager:
         config = server.entry.config
         if hindrance or config is None:
             return
+        server.catalog = Catalog()
+
+        def is_current() -> bool:
+            # One that is on its way out has nothing to say any more.
+            return server.connection is connection
+
         around = Surroundings(
             config=config,
             folder=self._cwd,
@@ -145,14 +151,17 @@ class McpManager:
             server_log=server.log,
             asks=Asks(config.name, server.mapper, self._elicit, self._sample),
             catalog=server.catalog,
-            listed=lambda kind: self._listed(server, kind),
+            listed=lambda kind: self._listed(server, kind) if is_current() else None,
             note=lambda text: self._note(server, text),
             url_done=lambda done: self._on_event(UrlDone(server.name, done)),
             roots=lambda: self._roots,
             log_level=lambda: self._log_level,
         )
-        server.connection = ServerConnection(around, lambda: self._state_changed(server))
-        server.connection.start()
+        connection = ServerConnection(
+            around, lambda: self._state_changed(server) if is_current() else None
+        )
+        server.connection = connection
+        connection.start()
 
     def _hindrance(self, server: Server) -> ServerState | None:
         """Why a server may not connect; None if it may."""
@@ -183,9 +192,11 @@ class McpManager:
             await connection.stop()
 
     def _stop_soon(self, server: Server) -> None:
-        task = asyncio.get_running_loop().create_task(self._stop(server))
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
+        connection, server.connection = server.connection, None
+        if connection is not None:
+            task = asyncio.get_running_loop().create_task(connection.stop())
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
 
     def add(self, config: ServerConfig, scope: Scope = "conversation") -> None:
         """Keep (project, user: in its file) and connect. What the user adds is approved. Raises

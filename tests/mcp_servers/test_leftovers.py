@@ -1,0 +1,61 @@
+"""However the program dies, none of its servers outlives it (fault C19)."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent_tui.processes import process
+from tests.mcp_servers.conftest import ZOO
+
+PROGRAM = """
+import asyncio, os, sys
+from agent_tui.mcp_servers.config import parse_server
+from agent_tui.mcp_servers.manager import McpManager
+
+async def main():
+    manager = McpManager(".", on_event=lambda event: None, cap_text=None)
+    for kind in ("Stubborn", "LeavesAChild"):
+        args = ["-S", "-E", "-u", sys.argv[1], kind]
+        raw = {"command": sys.executable, "args": args, "env": {"ZOO_DIARY": sys.argv[2]}}
+        manager.add(parse_server(kind, raw))
+    await manager.wait_ready(30)
+    print("ready" if {s.state for s in manager.snapshots()} == {"connected"} else "not", flush=True)
+    if sys.argv[3] == "exit":
+        os._exit(0)
+    if sys.argv[3] == "return":
+        return
+    await asyncio.sleep(60)
+
+asyncio.run(main())
+"""
+
+
+def until(condition: Callable[[], object], seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("how", ["KILL", "TERM", "HUP", "exit", "return"])
+def test_nothing_outlives_the_program(tmp_path: Path, how: str):
+    diary = tmp_path / "diary"
+    program = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, str(ZOO), str(diary), how],
+        stdout=subprocess.PIPE, text=True, cwd=tmp_path,
+    )  # fmt: skip
+    assert program.stdout is not None and program.stdout.readline() == "ready\n"
+    entries = [json.loads(line) for line in diary.read_text().splitlines()]
+    pids = [pid for entry in entries for pid in entry.get("pids", [])]
+    assert len(pids) == 4
+    if hasattr(signal, f"SIG{how}"):
+        assert all(process(pid) for pid in pids)
+        program.send_signal(getattr(signal, f"SIG{how}"))
+    program.wait(20)
+    until(lambda: not [p for p in pids if (known := process(p)) and known.alive], 8)
