@@ -13,21 +13,16 @@ import contextlib
 import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from agent_tui.agent.messages import ImageContent, TextContent
 from agent_tui.agent.tools import AgentTool
-from agent_tui.mcp_servers import offers, state_file
+from agent_tui.mcp_servers import offers, roster, state_file
 from agent_tui.mcp_servers.asks import Asks
 from agent_tui.mcp_servers.config import ServerConfig
 from agent_tui.mcp_servers.config_files import (
     Entry,
-    file_of,
     load_entries,
-    remove_entry,
-    write_enabled,
-    write_entry,
 )
 from agent_tui.mcp_servers.connection import ServerConnection
 from agent_tui.mcp_servers.life import Catalog, Kind, Surroundings
@@ -127,18 +122,20 @@ class McpManager:
         """Connect to every enabled, approved server, all at once, in the background."""
         self._started = True
         for server in self._servers.values():
-            self._connect(server)
-            self._tell(server)
+            if server.connection is None:
+                self._connect(server)
+                self._tell(server)
 
     def _connect(self, server: Server) -> None:
         if not self._started or self._closed:
             return
         hindrance = self._hindrance(server)
-        server.hindrance = self._hindrance_text(server, hindrance) if hindrance else ""
+        server.hindrance = roster.hindrance_text(server.entry, hindrance)
         config = server.entry.config
         if hindrance or config is None:
             return
         server.catalog = Catalog()
+        server.warnings.clear()
 
         def is_current() -> bool:
             # One that is on its way out has nothing to say any more.
@@ -164,17 +161,7 @@ class McpManager:
         connection.start()
 
     def _hindrance(self, server: Server) -> ServerState | None:
-        """Why a server may not connect; None if it may."""
-        entry = server.entry
-        if entry.config is None:
-            return "failed"
-        if not entry.config.enabled or state_file.is_switched_off(entry.source, entry.name):
-            return "disabled"
-        if entry.scope == "project":
-            said = state_file.approval(self._cwd, entry.name, entry.raw)
-            if said is not True:
-                return "awaiting_approval" if said is None else "disabled"
-        return None
+        return roster.hindrance(server.entry, self._cwd)
 
     async def close(self) -> None:
         """End every server: concurrently, within some seconds, with all that it started."""
@@ -206,15 +193,7 @@ class McpManager:
                 f"There is a server {clean(config.name)} already. Remove it first, or choose "
                 "another name."
             )
-        raw = config.to_raw()
-        source = ""
-        if scope != "conversation":
-            path = file_of(scope, self._cwd)
-            write_entry(path, config.name, raw)
-            source = str(path)
-        if scope == "project":
-            state_file.set_approval(self._cwd, config.name, raw, True)
-        server = self._new(Entry(config.name, scope, source, raw, config))
+        server = self._new(roster.keep(config, scope, self._cwd))
         self._servers[config.name] = server
         self._started = True
         self._connect(server)
@@ -223,36 +202,18 @@ class McpManager:
     async def remove(self, name: str) -> str:
         """Disconnect and take it out of its file; what was done, in words. Raises McpError."""
         server = self._get(name)
-        entry = server.entry
-        if not entry.writable:
-            raise McpError(
-                f"{clean(name)} is configured in {clean(entry.source)}: take [mcp.servers."
-                f"{clean(name)}] out there, or use /mcp disable {clean(name)}."
-            )
-        if entry.source:
-            remove_entry(Path(entry.source), name)
+        done = roster.take_out(server.entry)
         del self._servers[name]
         self._offers.names.drop_server(name)
         self._on_event(ServerRemoved(name))
         self._poke()
         await self._stop(server)
-        where = f" and from {entry.source}" if entry.source else ""
-        return f"{name} is removed from this conversation{where}."
+        return done
 
     async def set_enabled(self, name: str, enabled: bool) -> None:
         """Remembered in the user's mcp.json, for others in AGENT_TUI_HOME. Raises McpError."""
         server = self._get(name)
-        entry = server.entry
-        if entry.config is None:
-            raise McpError(entry.problem)
-        if entry.scope == "user" and entry.writable:
-            write_enabled(Path(entry.source), name, enabled)
-        elif entry.source:
-            state_file.set_switched_off(entry.source, name, not enabled)
-        server.entry = replace(entry, config=replace(entry.config, enabled=enabled))
-        if enabled and entry.scope == "project":
-            # Whoever switches a project's server on has seen what it is.
-            state_file.set_approval(self._cwd, name, entry.raw, True)
+        server.entry = roster.switch(server.entry, enabled, self._cwd)
         if enabled and server.connection is None:
             self._started = True
             self._connect(server)
@@ -278,7 +239,7 @@ class McpManager:
         hindrance = self._hindrance(server)
         if hindrance is not None:
             self._tell(server)
-            raise McpError(self._hindrance_text(server, hindrance))
+            raise McpError(roster.hindrance_text(server.entry, hindrance))
         if server.connection is not None:
             server.connection.reconnect()
         else:
@@ -370,16 +331,6 @@ class McpManager:
         if server.connection is not None:
             return server.connection.state
         return self._hindrance(server) or ("disabled" if self._closed else "connecting")
-
-    def _hindrance_text(self, server: Server, hindrance: ServerState) -> str:
-        name = clean(server.name)
-        match hindrance:
-            case "failed":
-                return server.entry.problem
-            case "awaiting_approval":
-                return f"{name} comes with this project and waits for your approval."
-            case _:
-                return f"{name} is disabled. Switch it on with /mcp enable {name}."
 
     def snapshot(self, name: str, *, log_lines: int = 20) -> ServerSnapshot:
         """Raises McpError for a name that is not there."""

@@ -40,7 +40,7 @@ class Server:
         self.log = server_log
         self.mapper = mapper
         self.connection: ServerConnection | None = None
-        self.hindrance = ""
+        self.hindrance = "it has not been started"
         self.catalog = Catalog()
         self.warnings: list[str] = []
         self.offered = False
