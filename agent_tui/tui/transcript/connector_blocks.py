@@ -1,5 +1,8 @@
 """What the API asks elsewhere: MCP servers of its connector, the search for tools, the advisor."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from agent_tui.text import SafeText, clean
 from agent_tui.tui.lines import count
 from agent_tui.tui.transcript import tool_text
@@ -96,7 +99,7 @@ class ToolSearchBlock(ApiBlock):
         return f"{count(len(found), 'tool')}: {', '.join(found)}" if found else "no tool"
 
     @property
-    def _found(self) -> list:
+    def _found(self) -> list[Mapping[str, Any]]:
         return objects(self.content.get("tool_references"))
 
     def body(self) -> list[Part]:

@@ -52,14 +52,10 @@ class SourcesBlock(Block):
         parts: list[Part] = []
         for quote in source.quotes:
             if text := SafeText(quote.text):
-                prefix = Prefix([(f"{self._indent}“", "muted")], [(f"{self._indent} ", "")])
-                parts += plain_parts(f"{text}”", "muted", prefix=prefix, rest=prefix_rest(prefix))
+                hang = [(f"{self._indent} ", "")]
+                first = Prefix([(f"{self._indent}“", "muted")], hang)
+                parts += plain_parts(f"{text}”", "muted", prefix=first, rest=Prefix(hang, hang))
         return parts
 
     def source(self) -> str:
         return "\n".join(part.source() for part in self._all())
-
-
-def prefix_rest(prefix: Prefix) -> Prefix:
-    """What stands before the rows of a text behind its first."""
-    return Prefix(prefix.rest, prefix.rest)
