@@ -223,8 +223,8 @@ async def test_d23_a_long_session_lays_out_what_is_seen() -> None:
         assert len(transcript._layout._cache) <= 3 * 24
 
 
-def test_a_call_of_any_tool_with_brackets_is_one_line() -> None:
-    """Fault D14 at the line of a call: nothing is parsed, nothing dies."""
+def test_d14_brackets_in_a_call_are_only_brackets() -> None:
+    """Nothing is parsed, nothing dies."""
     page = Page(width=60)
     call = ToolCall(id="c", name="[/]", arguments={"[red]": "[/bold]"})
     rows = page.load(AssistantMessage(content=[call]), result("c", "[/]", "see /tmp/[/bad]"))
