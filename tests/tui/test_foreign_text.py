@@ -19,6 +19,7 @@ from agent_tui.agent.messages import AssistantMessage, ToolCall, ToolResultMessa
 from agent_tui.conversation.events import (
     ContainerChangedEvent,
     NoticeEvent,
+    ProgramRun,
     QueueEntry,
     RetryEvent,
     SettingChangedEvent,
@@ -58,7 +59,12 @@ async def test_no_widget_obeys_or_dies_of_foreign_text(drive: Drive, monkeypatch
         emit(MessageUpdateEvent("m", ToolCallEndEvent(1, call)))
         emit(ToolExecutionStartEvent("c1", EVIL, {"command": EVIL}))
         emit(ToolExecutionUpdateEvent("c1", EVIL, EVIL + "\n" + EVIL))
-        emit(ContainerChangedEvent(EVIL, "busy", EVIL, last_output=EVIL, files=[{"name": EVIL}]))
+        runs = [ProgramRun("p1", 1, "failed", error_code=EVIL)]
+        emit(
+            ContainerChangedEvent(
+                EVIL, "busy", EVIL, last_output=EVIL, files=[{"name": EVIL}], runs=runs
+            )
+        )
         emit(RetryEvent(1, 5, EVIL))
         emit(NoticeEvent("error", EVIL))
         emit(SettingChangedEvent("model", EVIL))
@@ -71,7 +77,7 @@ async def test_no_widget_obeys_or_dies_of_foreign_text(drive: Drive, monkeypatch
         await d.press("f4")
         await nothing_raw(d)
         await d.press("f4", "f6")
-        await d.shows("running a program")
+        await d.shows("busy: a program runs")
         await nothing_raw(d)
         await d.press("f3")
         await nothing_raw(d)
