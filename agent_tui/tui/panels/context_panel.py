@@ -95,7 +95,7 @@ class ContextText(Drawn):
         largest = max(context.sources.values(), default=0)
         for source, tokens in context.sources.items():
             yield self._row(
-                SOURCE_WORDS.get(source, source),
+                one_line(SOURCE_WORDS.get(source, source), LABEL),
                 f"{tokens:,}",
                 tokens / largest if largest else None,
             )
@@ -104,8 +104,8 @@ class ContextText(Drawn):
         yield Content("")
 
     def _row(self, label: str, number: str, share: float | None = None, note: str = "") -> Content:
-        """A label, its number at the right of its column, then a quiet bar or a word."""
-        name = fit(one_line(label, 40), LABEL, self.glyphs.ellipsis)
+        """A safe label, its number at the right of its column, then a quiet bar or a word."""
+        name = fit(label, LABEL, self.glyphs.ellipsis)
         line = Content.assemble(
             (f" {name:<{LABEL}}", "$muted"), f"{number:>{NUMBER}}", (f"  {note}", "$muted")
         )
@@ -161,7 +161,7 @@ class ContextText(Drawn):
         if usage.thinking is not None:
             yield self._row("    thinking", f"{usage.thinking:,}")
         for tool, requests in usage.server_tools.items():
-            yield self._row(f"  {tool.replace('_', ' ')}", f"{requests:,}")
+            yield self._row(f"  {one_line(tool.replace('_', ' '), LABEL)}", f"{requests:,}")
         yield self._row("  cost", money(usage.cost, usage.cost_at_least, self.glyphs.at_least))
         if usage.rate is not None:
             yield self._row("  speed", f"{usage.rate:.0f}", note="tokens a second")
