@@ -78,9 +78,10 @@ class View:
         dialog = app.dialogs.current
         asks = dialog is not None and not dialog.has_focus
         hints = app.key_table.hints(state := self._hint_state())
-        if state == "running" and app.presenter.tools.under_way:
+        if state == "running" and not asks and app.presenter.tools.under_way:
             hints[-1:-1] = app.key_table.hints("calls")
-        app.status_line.hints = (*hints, *(app.key_table.hints("dialog") if asks else ()))
+        # First: a question that nobody sees waits for ever.
+        app.status_line.hints = (*(app.key_table.hints("dialog") if asks else ()), *hints)
 
     def _hint_state(self) -> "HintState":
         app = self._app

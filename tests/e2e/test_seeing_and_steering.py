@@ -53,6 +53,7 @@ TURNS: list[dict[str, Any]] = [
             }
         ],
     },
+    {"match": "wait for a yes", **shell("touch approved")},
     {"match": "always", **shell("echo same"), "repeat": 2},
     {"match": "and again", **shell("echo same")},
     {"match": "name the keys", **shell("echo keys")},
@@ -111,16 +112,39 @@ def test_arguments_are_seen_while_they_stream(server: OfflineProcess, terminal: 
     assert (terminal.cwd / "poem.txt").read_text(encoding="utf-8") == POEM
 
 
-def test_an_edit_is_approved_by_its_text(terminal: Terminal) -> None:
+def test_an_edit_is_approved_by_its_diff(terminal: Terminal) -> None:
     terminal.say("change the poem")
-    shown = terminal.wait_for(all_words(["wants to run", "stanza 7"]))
-    assert "verse 7" in shown
+    terminal.wait_for("wants to run")
+    for line in ("@@ -5,7 +5,7 @@", "-verse 7 of a long poem", "+stanza 7 of a long poem"):
+        terminal.wait_for(line)
+    assert '"old"' not in terminal.screen()
     assert (terminal.cwd / "poem.txt").read_text(encoding="utf-8") == POEM
     look_at(terminal)
     terminal.answer("wants to run", "y")
     terminal.wait_ready()
     changed = (terminal.cwd / "poem.txt").read_text(encoding="utf-8")
     assert changed == POEM.replace("verse 7 of", "stanza 7 of")
+
+
+def test_a_steer_that_begins_with_y_approves_nothing(
+    server: OfflineProcess, terminal: Terminal
+) -> None:
+    terminal.say("wait for a yes")
+    terminal.wait_for(all_words(["wants to run", "touch approved"]))
+    time.sleep(GRACE_S + 0.3)
+    terminal.send("yes, but later")
+    terminal.wait_for(lambda _: terminal.draft().strip() == "yes, but later")
+    terminal.send(ENTER)
+    terminal.wait_for(re.compile("↳.*yes, but later"))
+    assert "wants to run" in terminal.screen()
+    assert not (terminal.cwd / "approved").exists()
+    time.sleep(GRACE_S + 0.3)
+    terminal.send("y")
+    terminal.wait_for("with another key it is text")
+    (_, request) = server.wait_requests(2, "wait for a yes")
+    terminal.wait_ready()
+    assert (terminal.cwd / "approved").exists(), "y alone is an answer"
+    assert request.texts[-1] == "yes, but later"
 
 
 def test_always_asks_no_more_for_the_same(server: OfflineProcess, terminal: Terminal) -> None:

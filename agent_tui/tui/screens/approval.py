@@ -48,6 +48,9 @@ def _diff_lines(request: PermissionRequestEvent) -> list[TextLine]:
 class ApprovalDialog(InlineDialog):
     """Posts PermissionAnswered. Unfocused only y and n act, and y only when all can be seen."""
 
+    BODY_ROWS = 12
+    """A diff of one line and its surroundings stands in it."""
+
     def __init__(
         self,
         request: PermissionRequestEvent,
