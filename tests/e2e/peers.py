@@ -28,28 +28,35 @@ LLMOCK = "0.2.2"
 
 def aimock(config: pytest.Config) -> Path:
     """The folder of npm's @copilotkit/aimock."""
-    npm, node = shutil.which("npm"), shutil.which("node")
-    if npm is None or node is None:
-        _without("npm and node are not here")
-    folder = _cached(
-        config,
-        f"aimock-{AIMOCK}",
-        lambda to: [
-            *(npm, "install", "--prefix", str(to), "--no-audit", "--no-fund", "--ignore-scripts"),
-            f"@copilotkit/aimock@{AIMOCK}",
-        ],
-    )
+    folder = from_npm(config, f"aimock-{AIMOCK}", f"@copilotkit/aimock@{AIMOCK}")
     return folder / "node_modules" / "@copilotkit" / "aimock"
 
 
 def llmock(config: pytest.Config) -> Path:
     """The folder to put on PYTHONPATH for PyPI's llmock."""
+    return from_pypi(config, f"llmock-{LLMOCK}", f"llmock=={LLMOCK}")
+
+
+def from_npm(config: pytest.Config, name: str, *packages: str) -> Path:
+    """The folder with node_modules in it, installed once under this name."""
+    npm, node = shutil.which("npm"), shutil.which("node")
+    if npm is None or node is None:
+        _without("npm and node are not here")
+    options = ("--no-audit", "--no-fund", "--ignore-scripts")
+    return _cached(
+        config, name, lambda to: [npm, "install", "--prefix", str(to), *options, *packages]
+    )
+
+
+def from_pypi(config: pytest.Config, name: str, *packages: str) -> Path:
+    """The folder to put on PYTHONPATH, installed once under this name. `--no-deps` may be among
+    the packages."""
     return _cached(
         config,
-        f"llmock-{LLMOCK}-py{sys.version_info.major}{sys.version_info.minor}",
+        f"{name}-py{sys.version_info.major}{sys.version_info.minor}",
         lambda to: [
             *(sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"),
-            *("--target", str(to), f"llmock=={LLMOCK}"),
+            *("--target", str(to), *packages),
         ],
     )
 
