@@ -17,7 +17,7 @@ from agent_tui.agent.messages import AssistantMessage, Container
 from agent_tui.conversation.events import ContainerChangedEvent, ProgramRun
 from agent_tui.conversation.token_estimate import estimate_tokens
 from agent_tui.messages_api.container import ContainerState
-from agent_tui.messages_api.container_programs import Program, Totals
+from agent_tui.messages_api.container_programs import Program
 
 RUNS_TOLD = 50
 """Programs told one by one; more are counted only."""
@@ -104,16 +104,6 @@ class ContainerWatch:
             case _:
                 return
         self._tell()
-
-    @property
-    def totals(self) -> tuple[Totals, Totals]:
-        """Sums over the programs of this container, and of all before it."""
-        return self._state.totals, self._state.past
-
-    @property
-    def numbered(self) -> int:
-        """Programs of the conversation so far."""
-        return self._state.numbered
 
     # --- telling -----------------------------------------------------------------------
 
