@@ -14,7 +14,7 @@ import pytest
 from offline_helpers import Serve, ask, wait_for
 
 from agent_tui.offline.scenarios import Scenario
-from agent_tui.offline.server import OfflineServer, OfflineServerError
+from agent_tui.offline.server import OfflineServer, OfflineServerError, _listen
 
 Client = Callable[[OfflineServer], Any]
 JSON = {"content-type": "application/json", "anthropic-version": "2026-10-21"}
@@ -480,3 +480,10 @@ def test_a_scenario_object_is_not_used_up_by_a_server() -> None:
             assert http(server, "/v1/messages", ask())[2]["content"][0]["text"] == "a"
         finally:
             server.stop()
+
+
+def test_connections_send_at_once() -> None:
+    """asyncio sets TCP_NODELAY only where the listener names its protocol; without it every
+    answer in two parts waits 40 ms for an acknowledgement."""
+    with _listen(0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
