@@ -29,7 +29,7 @@ from agent_tui.mcp_servers.life import Catalog, Kind, Surroundings
 from agent_tui.mcp_servers.offers import Offers, Server
 from agent_tui.mcp_servers.results import Mapper
 from agent_tui.mcp_servers.server_log import ServerLog
-from agent_tui.mcp_servers.snapshots import approval_text, target_text
+from agent_tui.mcp_servers.snapshots import approval_text, config_lines, target_text
 from agent_tui.mcp_servers.stdio import all_closed
 from agent_tui.mcp_servers.types import (
     Approval,
@@ -364,6 +364,12 @@ class McpManager:
             log_tail=server.log.tail(log_lines),
             approval_text=approval_text(entry) if state == "awaiting_approval" else "",
         )
+
+    def config_lines(self, name: str) -> list[str]:
+        """Its configuration, a line for each thing that is said, without secrets. Raises McpError
+        for a name that is not there."""
+        entry = self._get(name).entry
+        return config_lines(entry.config) if entry.config is not None else [clean(entry.problem)]
 
     def snapshots(self) -> list[ServerSnapshot]:
         """Of all, by name."""

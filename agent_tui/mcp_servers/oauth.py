@@ -210,8 +210,14 @@ class TokenStore:
 
 def stored_auth(store: TokenStore, options: Mapping[str, str]) -> "OAuthClientProvider | None":
     """An httpx2.Auth of the stored login, refreshed when its time is over; None if nobody has
-    logged in. It never opens a browser: then LoginNeededError comes out of the request."""
-    if not store.has_tokens():
+    logged in. It never opens a browser: then LoginNeededError comes out of the request.
+
+    options with grant "client_credentials" need no person at all.
+    """
+    kept = store.has_tokens()
+    if options.get("grant") == "client_credentials":
+        return _machine(store, options)
+    if not kept:
         return None
 
     async def nobody(_: str) -> None:
@@ -221,6 +227,38 @@ def stored_auth(store: TokenStore, options: Mapping[str, str]) -> "OAuthClientPr
         raise LoginNeededError("the login is no longer valid")
 
     return _provider(store, options, _kept_redirect(store), nobody, never)
+
+
+def _machine(store: TokenStore, options: Mapping[str, str]) -> "OAuthClientProvider":
+    """A program's own login: with its secret, or with a key that signs. Raises McpError."""
+    from mcp.client.auth.extensions.client_credentials import (
+        ClientCredentialsOAuthProvider,
+        PrivateKeyJWTOAuthProvider,
+        SignedJWTParameters,
+    )
+
+    client_id = options.get("client_id", "")
+    if not client_id or not (options.get("client_secret") or options.get("private_key")):
+        raise McpError("oauth needs client_id, and client_secret or private_key")
+    common = {"scope": options.get("scope"), "issuer": options.get("issuer")}
+    if options.get("private_key"):
+        signed = SignedJWTParameters(
+            issuer=client_id,
+            subject=client_id,
+            signing_key=options["private_key"],
+            signing_algorithm=options.get("signing_algorithm") or "RS256",
+        )
+        provider: OAuthClientProvider = PrivateKeyJWTOAuthProvider(
+            store.url, store, client_id, signed.create_assertion_provider(), **common
+        )
+    else:
+        post = options.get("auth_method") == "client_secret_post"
+        provider = ClientCredentialsOAuthProvider(
+            store.url, store, client_id, options["client_secret"],
+            "client_secret_post" if post else "client_secret_basic", **common,
+        )  # fmt: skip
+    store.attach(provider)
+    return provider
 
 
 def _kept_redirect(store: TokenStore) -> str:

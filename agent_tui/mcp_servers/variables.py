@@ -93,7 +93,9 @@ def resolve(config: ServerConfig, environ: Mapping[str, str], folder: str | Path
                 "header can have; write it in one line."
             )
     resolved.secrets.add(brought)
-    resolved.secrets.add(v for k, v in resolved.oauth.items() if k == "client_secret")
+    resolved.secrets.add(
+        v for k, v in resolved.oauth.items() if k in ("client_secret", "private_key")
+    )
     resolved.secrets.add(
         secret_values(
             args=resolved.args, env=resolved.env, url=resolved.url, headers=resolved.headers

@@ -1,0 +1,300 @@
+"""A client for one scenario of the MCP conformance suite: `client.py manager|sdk URL`.
+
+The suite starts a server, runs this and judges what the server saw. The same steps are played
+by the product's McpManager and by the bare SDK, so that what differs is the manager's doing.
+Login pages are followed by HTTP: the suite's service sends everyone straight back.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import parse_qs, urlsplit
+
+import httpx2
+
+from agent_tui.agent.tools import ToolContext
+from agent_tui.mcp_servers import McpManager, parse_server
+from agent_tui.mcp_servers.types import ElicitAnswer, FormQuestion
+from agent_tui.tools.output import cap_text
+
+Json = dict[str, Any]
+
+CLIENT_METADATA_URL = "https://conformance-test.local/client-metadata.json"
+"""What auth/basic-cimd wants to see as the client's id."""
+NEWEST_WITH_HANDSHAKE = "2025-11-25"
+LOGINS = 2
+"""So often a person tries to log in for one thing."""
+WAIT_S = 25.0
+
+
+class Player(Protocol):
+    """What the steps need of a client. Errors of the server are raised."""
+
+    async def tools(self) -> dict[str, Json]:
+        """Schemas as the server sent them, by the server's own names."""
+        ...
+
+    async def call(self, name: str, arguments: Json) -> None: ...
+    async def read_resources(self) -> None: ...
+    async def get_prompts(self) -> None: ...
+
+
+async def play(player: Player, scenario: str, context: Json) -> None:
+    """The steps of a scenario; those that say nothing else: use everything there is, once."""
+    tools = await player.tools()
+    if scenario == "json-schema-2020-12-preservation":
+        await player.call("json_schema_echo", {"schema": tools["json_schema_2020_12_tool"]})
+        return
+    if "toolCalls" in context:
+        for wanted in context["toolCalls"]:
+            await player.call(wanted["name"], wanted["arguments"])
+        return
+    for name, schema in tools.items():
+        await player.call(name, made_up(schema))
+    await player.read_resources()
+    await player.get_prompts()
+
+
+def made_up(schema: Json) -> Json:
+    """Arguments that fit a schema of the suite's."""
+    values: Json = {
+        "string": "x", "number": 2, "integer": 3, "boolean": True, "array": [], "object": {},
+    }  # fmt: skip
+    properties = schema.get("properties", {})
+    return {key: values.get(field.get("type"), "x") for key, field in properties.items()}
+
+
+def filled_in(schema: Json) -> Json:
+    """A form sent off as it stands: what has a default has it, the rest is made up."""
+    properties = schema.get("properties", {})
+    return made_up(schema) | {k: f["default"] for k, f in properties.items() if "default" in f}
+
+
+# --- the product's manager ----------------------------------------------------------------------
+
+
+class ManagerPlayer:
+    """Everything through McpManager, as the app holds it."""
+
+    def __init__(self, manager: McpManager) -> None:
+        self._manager = manager
+
+    async def _connected(self) -> None:
+        """Connected, with a login where one is wanted."""
+        for _ in range(LOGINS + 1):
+            if await self._manager.wait_ready(WAIT_S):
+                raise RuntimeError("it is still connecting")
+            snapshot = self._manager.snapshot("peer")
+            if snapshot.state == "connected":
+                return
+            if snapshot.state != "needs_auth":
+                break
+            await self._manager.login("peer", show_url=follow)
+        raise RuntimeError(f"{snapshot.state}: {snapshot.error}")
+
+    async def tools(self) -> dict[str, Json]:
+        await self._connected()
+        return {
+            self._manager.resolve(tool.name)[1]: tool.parameters  # type: ignore[index]
+            for tool in self._manager.tools("peer")
+        }
+
+    async def call(self, name: str, arguments: Json) -> None:
+        for _ in range(LOGINS + 1):
+            await self._connected()
+            alias = next(
+                info.alias for info in self._manager.snapshot("peer").tools if info.name == name
+            )
+            tool = next(tool for tool in self._manager.tools("peer") if tool.name == alias)
+            given = tool.prepare_arguments(arguments) if tool.prepare_arguments else arguments
+            result = await tool.execute("c1", given, ToolContext("c1", lambda partial: None))
+            if not result.is_error:
+                return
+            if self._manager.state("peer") != "needs_auth":
+                break
+        raise RuntimeError(f"{name}: {[getattr(b, 'text', b.type) for b in result.content]}")
+
+    async def read_resources(self) -> None:
+        for resource in self._manager.resources("peer"):
+            if not resource.template:
+                await self._manager.read_resource("peer", resource.uri)
+
+    async def get_prompts(self) -> None:
+        for prompt in self._manager.prompts("peer"):
+            given = {a.name: "x" for a in prompt.arguments}
+            await self._manager.get_prompt("peer", prompt.name, given)
+
+
+async def follow(url: str) -> None:
+    """A browser whose user agrees to everything, back to the address the manager waits at."""
+    async with httpx2.AsyncClient(follow_redirects=True) as browser:
+        await browser.get(url)
+
+
+async def agree(question: Any) -> ElicitAnswer:
+    """Sends a form off as it stands."""
+    content = filled_in(question.schema) if isinstance(question, FormQuestion) else None
+    return ElicitAnswer("accept", content)
+
+
+@contextlib.asynccontextmanager
+async def manager_player(url: str, context: Json) -> AsyncIterator[Player]:
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["AGENT_TUI_HOME"] = str(Path(folder, "home"))
+        outputs, project = Path(folder, "outputs"), Path(folder, "project")
+        outputs.mkdir()
+        project.mkdir()
+        manager = McpManager(
+            project,
+            on_event=lambda event: None,
+            cap_text=lambda text, name: cap_text(text, str(outputs), name),
+            elicit=agree,
+        )
+        keys = ("client_id", "client_secret")
+        oauth = {key: context[key] for key in keys if key in context}
+        oauth["client_metadata_url"] = CLIENT_METADATA_URL
+        manager.add(parse_server("peer", {"type": "http", "url": url, "oauth": oauth}))
+        try:
+            yield ManagerPlayer(manager)
+        finally:
+            await manager.close()
+
+
+# --- the bare SDK ---------------------------------------------------------------------------------
+
+
+class SdkPlayer:
+    """The SDK's own Client, used as its documentation says."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    async def tools(self) -> dict[str, Json]:
+        listed = await self._client.list_tools()
+        return {tool.name: tool.input_schema for tool in listed.tools}
+
+    async def call(self, name: str, arguments: Json) -> None:
+        await self._client.call_tool(name, arguments)
+
+    async def read_resources(self) -> None:
+        if self._client.server_capabilities.resources is not None:
+            for resource in (await self._client.list_resources()).resources:
+                await self._client.read_resource(resource.uri)
+
+    async def get_prompts(self) -> None:
+        if self._client.server_capabilities.prompts is not None:
+            for prompt in (await self._client.list_prompts()).prompts:
+                given = {argument.name: "x" for argument in prompt.arguments or ()}
+                await self._client.get_prompt(prompt.name, given)
+
+
+class MemoryStorage:
+    """The SDK's TokenStorage."""
+
+    def __init__(self, client: Any = None) -> None:
+        self.client = client
+        self.tokens: Any = None
+
+    async def get_tokens(self) -> Any:
+        return self.tokens
+
+    async def set_tokens(self, tokens: Any) -> None:
+        self.tokens = tokens
+
+    async def get_client_info(self) -> Any:
+        return self.client
+
+    async def set_client_info(self, client_info: Any) -> None:
+        self.client = client_info
+
+
+def sdk_auth(url: str, scenario: str, context: Json) -> Any:
+    from mcp.client.auth import OAuthClientProvider
+    from mcp.shared.auth import (
+        AuthorizationCodeResult,
+        OAuthClientInformationFull,
+        OAuthClientMetadata,
+    )
+    from pydantic import AnyUrl
+
+    came: dict[str, str] = {}
+
+    async def redirect(address: str) -> None:
+        async with httpx2.AsyncClient() as browser:
+            answer = await browser.get(address)
+        query = parse_qs(urlsplit(answer.headers["location"]).query)
+        came.update({name: values[0] for name, values in query.items()})
+
+    async def callback() -> AuthorizationCodeResult:
+        return AuthorizationCodeResult(
+            code=came["code"], state=came.get("state"), iss=came.get("iss")
+        )
+
+    back = AnyUrl("http://127.0.0.1:3030/callback")
+    known = None
+    if "client_secret" in context:
+        known = OAuthClientInformationFull(
+            client_id=context["client_id"],
+            client_secret=context["client_secret"],
+            redirect_uris=[back],
+            token_endpoint_auth_method="client_secret_post",
+        )
+    return OAuthClientProvider(
+        url,
+        OAuthClientMetadata(client_name="bare", redirect_uris=[back]),
+        MemoryStorage(known),
+        redirect_handler=redirect,
+        callback_handler=callback,
+        client_metadata_url=CLIENT_METADATA_URL,
+    )
+
+
+async def sdk_agrees(context: Any, params: Any) -> Any:
+    from mcp_types import ElicitResult
+
+    schema = params.requested_schema
+    if not isinstance(schema, dict):
+        schema = schema.model_dump(by_alias=True, mode="json", exclude_none=True)
+    return ElicitResult(action="accept", content=filled_in(schema))
+
+
+@contextlib.asynccontextmanager
+async def sdk_player(url: str, scenario: str, context: Json, version: str) -> AsyncIterator[Player]:
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+
+    auth = sdk_auth(url, scenario, context) if scenario.startswith("auth/") else None
+    mode = "legacy" if version and version <= NEWEST_WITH_HANDSHAKE else "auto"
+    async with (
+        httpx2.AsyncClient(auth=auth, timeout=WAIT_S) as http,
+        Client(
+            streamable_http_client(url, http_client=http),
+            mode=mode,
+            read_timeout_seconds=WAIT_S,
+            elicitation_callback=sdk_agrees,
+        ) as client,
+    ):
+        yield SdkPlayer(client)
+
+
+async def main(who: str, url: str) -> None:
+    """Exits with an error when a step fails."""
+    scenario = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
+    context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+    version = os.environ.get("MCP_CONFORMANCE_PROTOCOL_VERSION", "")
+    if who == "manager":
+        entered = manager_player(url, context)
+    else:
+        entered = sdk_player(url, scenario, context, version)
+    async with entered as player:
+        await play(player, scenario, context)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], sys.argv[2]))
