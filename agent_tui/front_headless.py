@@ -76,6 +76,7 @@ async def _converse(options: Options, start: _Headless, *, interactive: bool) ->
         session=session,
         interactive=interactive,
         allow=options.allow,
+        waits=True,
     )
 
 

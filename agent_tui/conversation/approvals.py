@@ -8,6 +8,7 @@ Calls that a program made are asked for alike; but the program waits, and not fo
 import asyncio
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import Protocol
 
 from agent_tui.agent.loop import BeforeToolCallContext, BeforeToolCallResult
 from agent_tui.agent.messages import ToolCall, new_id
@@ -32,6 +33,13 @@ WARN_AFTER_S = 150.0
 """So long after the program was paused an open question says that time runs short."""
 
 
+class ServerTools(Protocol):
+    """What is known of the tools of MCP servers (conversation/mcp/link.py)."""
+
+    def owner(self, alias: str) -> tuple[str, str] | None: ...
+    def approval(self, alias: str) -> str: ...
+
+
 @dataclass(slots=True)
 class _Open:
     event: PermissionRequestEvent
@@ -44,8 +52,9 @@ class Approvals:
 
     allow: tool names given by --allow or settings; "server__*" allows a whole server.
     interactive=False (print mode): a call that would ask gets an error result instead.
-    program_number: which program of the conversation has this id, counted from 1. Times are
-    those of the running event loop.
+    program_number: which program of the conversation has this id, counted from 1. servers: whose
+    configuration may allow or deny a tool of theirs; what a server says of its own tools (that
+    they only read) counts for nothing. Times are those of the running event loop.
     """
 
     def __init__(
@@ -68,6 +77,7 @@ class Approvals:
         self._always: set[tuple[str, str]] = set()
         self._open: dict[str, _Open] = {}
         self.interactive = interactive
+        self.servers: ServerTools | None = None
 
     @property
     def open_requests(self) -> list[PermissionRequestEvent]:
@@ -77,7 +87,17 @@ class Approvals:
     def allowed(self, name: str) -> bool:
         """True when --allow names this tool, or its server with `server__*`."""
         server = name.split("__", 1)[0] + "__*" if "__" in name else None
-        return name in self._allow or (server is not None and server in self._allow)
+        if name in self._allow or (server is not None and server in self._allow):
+            return self._configured(name) != "deny"
+        return self._configured(name) == "allow"
+
+    def _configured(self, name: str) -> str:
+        """What the configuration of its server says of a tool; "ask" for any other."""
+        return self.servers.approval(name) if self.servers is not None else "ask"
+
+    def forget(self, prefix: str) -> None:
+        """The tools whose names begin so are gone: what comes under these names asks anew."""
+        self._always = {key for key in self._always if not key[0].startswith(prefix)}
 
     async def before_tool_call(self, ctx: BeforeToolCallContext) -> BeforeToolCallResult | None:
         """The loop's hook: None lets the call run."""
@@ -90,6 +110,10 @@ class Approvals:
             needs_approval, name, ctx.arguments, self._cwd, readable=self._readable
         ):
             return None
+        if self._configured(name) == "deny":
+            return BeforeToolCallResult(
+                block=True, reason=f"The configuration of its server does not allow {name}."
+            )
         rule = approval_rule(name, ctx.arguments, self._cwd)
         if (name, rule) in self._always:
             return None
@@ -105,9 +129,11 @@ class Approvals:
         self, ctx: BeforeToolCallContext, name: str, rule: str
     ) -> BeforeToolCallResult | None:
         seen = await asyncio.to_thread(preview, name, ctx.arguments, self._cwd)
+        owner = self.servers.owner(name) if self.servers is not None else None
+        server, own_name = owner or ("", "")
         event = PermissionRequestEvent(
             new_id(), ctx.tool_call.id, name, ctx.arguments, ctx.tool_call.caller, rule,
-            self._program(ctx.tool_call), seen.diff, seen.note,
+            self._program(ctx.tool_call), seen.diff, seen.note, server, own_name,
         )  # fmt: skip
         waiting = _Open(event, asyncio.get_running_loop().create_future(), (name, rule))
         self._open[event.request_id] = waiting

@@ -6,9 +6,11 @@ from collections.abc import Collection
 from typing import Any
 
 from agent_tui import paths
+from agent_tui.agent.loop import StreamFunction
 from agent_tui.conversation.conversation import Conversation
 from agent_tui.conversation.endpoint import Endpoint
 from agent_tui.conversation.limits import Limits
+from agent_tui.conversation.mcp.plan import McpPlan
 from agent_tui.conversation.meters import RequestWatch
 from agent_tui.conversation.model_choice import ModelChoice
 from agent_tui.conversation.retry import RetryPolicy
@@ -30,10 +32,12 @@ async def build_conversation(
     interactive: bool = True,
     allow: Collection[str] = (),
     retry_policy: RetryPolicy | None = None,
+    waits: bool = False,
 ) -> Conversation:
     """Wires the parts. The SDK is imported in a thread meanwhile; nothing here blocks long.
 
-    session: the one to go on in; None: one in memory, never written.
+    session: the one to go on in; None: one in memory, never written. waits: the first request
+    waits for MCP servers that still connect (setting mcp_wait_s).
     """
     of_session = SessionSettings(loaded, endpoint)
     settings = loaded.settings if session is None else of_session.of(session)
@@ -52,7 +56,11 @@ async def build_conversation(
     )
     watch = RequestWatch(settings.cache)
     models.learn()
-    return Conversation(
+
+    def side_stream() -> StreamFunction:
+        return make_stream_function(endpoint.api, models=models.info, cache="off")
+
+    conversation = Conversation(
         settings=settings,
         endpoint=endpoint,
         stream_function=make_stream_function(
@@ -74,7 +82,20 @@ async def build_conversation(
         retry_policy=retry_policy,
         of_session=of_session,
         watch=watch,
+        servers=McpPlan(
+            user_toml=loaded.user_file,
+            project_toml=loaded.project_file,
+            output_dir=str(paths.outputs_dir()),
+            wait_s=settings.mcp_wait_s if waits else None,
+            defer_share=settings.mcp_defer_share,
+            can_defer=endpoint.demo
+            or (endpoint.is_service and endpoint.api.provider == "anthropic"),
+            interactive=interactive,
+            side_stream=side_stream,
+        ),
     )
+    conversation.mcp.begin()
+    return conversation
 
 
 def _eager(settings: Settings, endpoint: Endpoint) -> bool:

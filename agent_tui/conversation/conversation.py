@@ -56,6 +56,9 @@ from agent_tui.conversation.events import (
     StatusChangedEvent,
 )
 from agent_tui.conversation.limits import Limits
+from agent_tui.conversation.mcp.link import McpLink
+from agent_tui.conversation.mcp.plan import McpPlan
+from agent_tui.conversation.mcp.sampling import Sampler
 from agent_tui.conversation.meters import Meters, RequestWatch
 from agent_tui.conversation.model_call import ModelCall
 from agent_tui.conversation.model_choice import ModelChoice
@@ -116,6 +119,7 @@ class Conversation:
         retry_policy: RetryPolicy | None = None,
         of_session: SessionSettings | None = None,
         watch: RequestWatch | None = None,
+        servers: McpPlan | None = None,
     ) -> None:
         self.settings = settings
         self.endpoint = endpoint
@@ -138,6 +142,7 @@ class Conversation:
         self._policy = retry_policy or RetryPolicy()
         self._mask = secret_mask(endpoint)
         self._registry = default_registry()
+        self._registry.add_source(lambda: self.mcp.prompts.commands())
         self._model_call = ModelCall(stream_function, self._policy, self._emit)
         self._model_call.enter(session)
         self.files = ContainerFiles(endpoint.api, self._model_call.watch)
@@ -157,6 +162,17 @@ class Conversation:
             before_tool_call=self.approvals.before_tool_call,
             should_stop_after_turn=self._should_stop,
         )
+        self.mcp = McpLink(
+            cwd,
+            servers or McpPlan(interactive=interactive),
+            self.toolset,
+            self._emit,
+            sampler=self._sampler(servers),
+            window=lambda: models.info().context_window,
+            forget_tools=self.approvals.forget,
+        )
+        self.approvals.servers = self.mcp
+        config.transform_context = self.mcp.before_request
         prompt = build_system_prompt(settings, cwd, self.toolset.tools())
         self.agent = Agent(config, system_prompt=prompt)
         self.agent.queue.steering_mode = settings.steering_mode
@@ -186,6 +202,15 @@ class Conversation:
             self.agent,
             lambda: self.driver.running,
             lambda text: self.notice("warning", text),
+        )
+        self.tool_offer.instruct = self._model_call.instruct
+        self.mcp.tool_offer = self.tool_offer
+
+    def _sampler(self, servers: McpPlan | None) -> Sampler | None:
+        if servers is None or servers.side_stream is None:
+            return None
+        return Sampler(
+            servers.side_stream, lambda: self.model, self.meters.count_beside, self.limits.why_spent
         )
 
     # --- events out --------------------------------------------------------------------
@@ -264,8 +289,16 @@ class Conversation:
                 self.queue_resume()
                 return Submitted("resumed")
             return Submitted("nothing")
-        message = UserMessage(content=[TextContent(text=text), *(images or [])])
-        return self.submit_message(message, kind)
+        return self.submit_message(await self.message_of(text, images or ()), kind)
+
+    async def message_of(self, text: str, images: Sequence[ImageContent] = ()) -> UserMessage:
+        """What a text says, with the resources that it names (`@server:uri`). Raises
+        MentionError (a ValueError) for one that cannot be had; waits for nothing else."""
+        return await self.mcp.mentions.expand(text, images)
+
+    def mentions(self, typed: str) -> list[tuple[str, str]]:
+        """(what would stand behind an @, a word about it) for what is typed there."""
+        return self.mcp.mentions.complete(typed)
 
     async def recorded(self, message: AgentMessage | None = None) -> bool:
         """Until what was asked for is on disk (for a face that says "accepted"): this message
@@ -314,6 +347,13 @@ class Conversation:
         """Answer a permission_request; False if it is no longer open."""
         return self.approvals.answer(request_id, decision, reason)
 
+    def answer_question(
+        self, request_id: str, action: str, content: dict[str, Any] | None = None
+    ) -> bool:
+        """Answer a server_question: accept, decline or cancel; False if it is no longer open.
+        Raises ValueError for content that does not fit its form; the question stays open."""
+        return self.mcp.questions.answer(request_id, action, content)
+
     def send_now(self) -> bool:
         """Skip the calls not yet started, so that steering goes out; False when there is no run."""
         sent = self.agent.send_now()
@@ -328,6 +368,17 @@ class Conversation:
             raise AgentBusyError  # also between two tries, when the agent itself is idle
         self.agent.check_can_continue()
         self.driver.continue_()
+
+    async def try_again(self) -> None:
+        """Ask the model again where its last answer failed or was stopped: that answer leaves the
+        conversation. Raises ValueError when there is none, AgentBusyError while busy."""
+        if self.busy:
+            raise AgentBusyError
+        last = self.messages[-1] if self.messages else None
+        if isinstance(last, AssistantMessage) and last.stop_reason in ("error", "aborted"):
+            self._retry(RetryEvent(1, 0.0, "asked again", last.id))
+            self.agent.drop_last_message()
+        await self.continue_()
 
     # --- the queue ----------------------------------------------------------------------
 
@@ -431,6 +482,7 @@ class Conversation:
         self.session.record_model(model)
         self._emit(SettingChangedEvent("model", model))
         self._model_watch.look()
+        self.mcp.model_changed()
 
     def set_thinking(self, level: str) -> None:
         """From the next request on. Raises ValueError naming the levels."""
@@ -580,7 +632,7 @@ class Conversation:
             "cwd": self.cwd,
             "queue": [asdict(entry) for entry in self.queue()],
             "container": to_json(container) if container else None,
-            "mcp_servers": [],
+            "mcp_servers": self.mcp.state(),
             "usage": {
                 "input": self.usage.input,
                 "output": self.usage.output,
@@ -602,11 +654,13 @@ class Conversation:
     async def close(self) -> None:
         """Stops a run and what belongs to the conversation; bounded."""
         self.abort(pause_queue=False)
+        servers = asyncio.create_task(self.mcp.close(), name="end MCP servers")
         try:
             async with asyncio.timeout(3):
                 await self.wait_idle()
         except TimeoutError:
             log.warning("the run did not settle within 3 s at the end")
+        await servers
         self._model_call.watch.close()
         self.files.close()
         await self.models.close()

@@ -93,6 +93,9 @@ class ContainerChangedEvent:
 
 @dataclass(slots=True)
 class McpServerChangedEvent:
+    """state: connecting | connected | failed | needs_auth | awaiting_approval | disabled, or
+    removed: there is no such server any more."""
+
     type: ClassVar[Literal["mcp_server_changed"]] = "mcp_server_changed"
     server: str
     state: str
@@ -106,7 +109,8 @@ class PermissionRequestEvent:
 
     rule: what "always" would allow, in words ("shell" or 'shell: git push'). program: which
     program of the conversation made the call, counted from 1; None for the model itself. diff:
-    what a write or an edit would change; note: what else the user should know of it.
+    what a write or an edit would change; note: what else the user should know of it. server,
+    server_tool: of an MCP server's tool, the server and the tool's own name there.
     """
 
     type: ClassVar[Literal["permission_request"]] = "permission_request"
@@ -119,6 +123,8 @@ class PermissionRequestEvent:
     program: int | None = None
     diff: str = ""
     note: str = ""
+    server: str = ""
+    server_tool: str = ""
 
 
 @dataclass(slots=True)
@@ -141,6 +147,41 @@ class PermissionResolvedEvent:
     request_id: str
     tool_call_id: str
     decision: str
+
+
+QuestionKind = Literal["form", "url", "sampling", "sampling_result", "login"]
+
+
+@dataclass(slots=True)
+class ServerQuestionEvent:
+    """An MCP server asks: Conversation.answer_question(request_id, action, content).
+
+    form: wants the fields of schema (a flat JSON Schema of an object; content of accept). url:
+    wants this address opened; whoever accepts opens it. sampling: wants an answer of the model;
+    details: model, max_tokens, system_prompt, messages, hints, left_out. sampling_result: this
+    answer (details: text, model, stop_reason) would be sent. login: the user logs in at url;
+    accept with {"code": ...} for a code, or the address at which the browser ended.
+    """
+
+    type: ClassVar[Literal["server_question"]] = "server_question"
+    request_id: str
+    server: str
+    kind: QuestionKind
+    message: str
+    schema: dict[str, Any] | None = None
+    url: str = ""
+    details: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(slots=True)
+class ServerQuestionResolvedEvent:
+    """action: accept | decline | cancel | withdrawn (the server took it back, or its call was
+    stopped)."""
+
+    type: ClassVar[Literal["server_question_resolved"]] = "server_question_resolved"
+    request_id: str
+    server: str
+    action: str
 
 
 @dataclass(slots=True)
@@ -255,6 +296,7 @@ class NoticeEvent:
 ConversationEvent = (
     QueueChangedEvent | QueueDeliveredEvent | ContainerChangedEvent | McpServerChangedEvent
     | PermissionRequestEvent | PermissionDelayedEvent | PermissionResolvedEvent | RetryEvent
+    | ServerQuestionEvent | ServerQuestionResolvedEvent
     | UsageChangedEvent | CacheEvent | ContextChangedEvent
     | StatusChangedEvent | SettingChangedEvent | CommandRanEvent | NoticeEvent
 )  # fmt: skip

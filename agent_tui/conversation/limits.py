@@ -39,6 +39,12 @@ class Limits:
     def time_is_up(self) -> None:
         self.reached = f"the limit of {self.max_seconds:g} seconds is reached (max_seconds)"
 
+    def why_spent(self) -> str:
+        """Why nothing that costs may be begun beside the run; "" if it may."""
+        if self.max_cost is None or self.spent() - self._spent_before < self.max_cost:
+            return ""
+        return f"the limit of ${self.max_cost:g} is reached (max_cost)"
+
     def after_turn(self, *, goes_on: bool) -> bool:
         """True when a limit is reached and the run would go on after this turn: a run that
         ends by itself was not stopped. What is unknown of the cost cannot reach max_cost."""

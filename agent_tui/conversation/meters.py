@@ -121,6 +121,14 @@ class Meters:
                 sources["answer"] = output
             self._tell_context(sources, exact=bool(prompt), model=event.message.model)
 
+    def count_beside(self, message: AssistantMessage) -> None:
+        """An answer that is no part of the conversation, but costs: the context is as it was."""
+        totals = self.totals
+        before = (totals.context_tokens, totals.context_window)
+        if totals.add(message, self._info_of) is not None:
+            totals.context_tokens, totals.context_window = before
+            self._emit(totals.event())
+
     async def measure(
         self,
         build: Callable[[], dict[str, Any]],

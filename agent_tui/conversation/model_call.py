@@ -29,6 +29,8 @@ class ModelCall:
         self._emit = emit
         self.watch = ContainerWatch(emit)
         self._unusable: set[str] = set()
+        self.instructions = ""
+        """What MCP servers say of themselves; it follows the system prompt."""
         self.link: SessionLink | None = None
         self.container: Container | None = None
         """The live container: held here, never read from history (DESIGN)."""
@@ -46,15 +48,29 @@ class ModelCall:
         # In one order, whatever order servers name them in: the cache holds on (A29).
         tools = self._offered(sorted(context.tools, key=lambda tool: tool.name))
         container_id = self.container.id if self.container else None
+        prompt = self.system_prompt(context.system_prompt)
         return self._stream(
-            model, replace(context, tools=tools), replace(options, container_id=container_id)
+            model,
+            replace(context, system_prompt=prompt, tools=tools),
+            replace(options, container_id=container_id),
         )
+
+    def instruct(self, text: str) -> None:
+        """From the next request on."""
+        self.instructions = text
+
+    def system_prompt(self, own: str) -> str:
+        """All of it, as a request holds it."""
+        if not self.instructions:
+            return own
+        return "\n\n".join(part for part in (own.rstrip("\n"), self.instructions) if part)
 
     def preview(self, context: LLMContext) -> LLMContext:
         """The context as a request that is not sent now would hold it."""
         tools, _ = usable_tools(sorted(context.tools, key=lambda tool: tool.name))
         messages = self.mending.apply(context.messages)
-        return replace(context, tools=tools, messages=messages)
+        prompt = self.system_prompt(context.system_prompt)
+        return replace(context, system_prompt=prompt, tools=tools, messages=messages)
 
     def enter(self, session: Session) -> None:
         """Go on with what this session knows: its container, what its requests leave out."""

@@ -59,6 +59,9 @@ class ToolOffer:
         self._warn = warn
         self._warned: dict[str, str] = {}
         self._stale = False
+        self._instructions = ""
+        self.instruct: Callable[[str], None] = lambda text: None
+        """Takes what the tools' servers say of themselves, at the same moments as the tools."""
         toolset.subscribe(self._changed)
         for name, hint in toolset.unknown().items():
             warn(f"The setting tools names {name}, which is no tool: {hint}")
@@ -68,6 +71,18 @@ class ToolOffer:
     def waits(self) -> bool:
         """A change waits for a program, or a paused turn, to end."""
         return self._stale and self._held()
+
+    def instructions(self, text: str) -> None:
+        """What servers say of themselves from the next request on, and no sooner than their
+        tools: a request that goes on with a program must begin as the one before."""
+        if text != self._instructions:
+            self._instructions = text
+            self._changed()
+
+    def apply_now(self) -> None:
+        """Just before a request, when nothing waits for the tools of the one before."""
+        if self._stale and not self._held():
+            self._apply()
 
     def on_event(self, event: AgentEvent) -> None:
         """Nothing is changed in mid-turn: the calls of an answer find the tools of its request."""
@@ -93,6 +108,7 @@ class ToolOffer:
     def _apply(self) -> None:
         self._stale = False
         self._agent.set_tools(self._toolset.tools())
+        self.instruct(self._instructions)
         held_back = self._toolset.held_back()
         news = {name: why for name, why in held_back.items() if self._warned.get(name) != why}
         self._warned = held_back

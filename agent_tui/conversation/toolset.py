@@ -18,8 +18,10 @@ from agent_tui.messages_api.server_tools import (
     CODE_EXECUTION_TYPE,
     DIRECT,
     SERVER_TOOLS,
+    TOOL_SEARCH_TOOL,
     TOOLSET_TYPE,
     for_programs,
+    is_deferred,
     is_server_run,
     server_tool,
 )
@@ -41,6 +43,7 @@ _CALLERS: dict[Exposure, list[str]] = {
     "programmatic": [CODE_EXECUTION_TYPE],
     "both": [DIRECT, CODE_EXECUTION_TYPE],
 }
+_SEARCH = server_tool(TOOL_SEARCH_TOOL)
 _EXECUTION = next(server_tool(kind) for kind in SERVER_TOOLS if kind.name == CODE_EXECUTION)
 
 
@@ -75,6 +78,7 @@ class Toolset:
         self._sources: dict[str, tuple[AgentTool, ...]] = {
             SERVER: tuple(server_tool(kind) for kind in SERVER_TOOLS)
         }
+        self._own: dict[str, dict[str, Exposure]] = {}
         self._subscribers: tuple[Callable[[], None], ...] = ()
         self._no_programs: str | None = None
         self._made: dict[tuple[int, Exposure], tuple[AgentTool, AgentTool]] = {}
@@ -82,14 +86,18 @@ class Toolset:
 
     # --- where tools come from ------------------------------------------------------------
 
-    def offer(self, source: str, tools: Sequence[AgentTool]) -> None:
-        """These are the tools of the source from now on. The service's own are kept beside what
-        is offered as "server tools"."""
+    def offer(
+        self, source: str, tools: Sequence[AgentTool], own: Mapping[str, Exposure] | None = None
+    ) -> None:
+        """These are the tools of the source from now on; own: exposures that it asks for, by
+        name, until others are chosen. The service's own are kept beside what is offered as
+        "server tools"."""
         kept = tuple(tools)
+        self._own[source] = dict(own or {})
         if source == SERVER:
             names = {tool.name for tool in kept}
-            own = (server_tool(kind) for kind in SERVER_TOOLS if kind.name not in names)
-            kept = (*own, *kept)
+            rest = (server_tool(kind) for kind in SERVER_TOOLS if kind.name not in names)
+            kept = (*rest, *kept)
         self._sources[source] = kept
         self._forget()
 
@@ -166,6 +174,8 @@ class Toolset:
             tool.name != CODE_EXECUTION for tool in offered
         ):
             offered.append(_EXECUTION)
+        if any(map(is_deferred, offered)):
+            offered.append(_SEARCH)
         return offered
 
     def rows(self) -> list[ToolRow]:
@@ -177,6 +187,10 @@ class Toolset:
             callable_ += exposure in ("programmatic", "both") and not _is_execution(source, tool)
             wanted = self._wanted(source, tool)
             rows.append(ToolRow(tool.name, source, exposure, wanted, note, not is_server_run(tool)))
+        deferred = sum(map(is_deferred, self.tools()))
+        if deferred:
+            note = f"on: it finds {'1 tool' if deferred == 1 else f'{deferred} tools'} by words"
+            rows.append(ToolRow(_SEARCH.name, SERVER, "direct", "direct", note, here=False))
         return [self._with_programs(row, callable_) for row in rows]
 
     def _with_programs(self, row: ToolRow, callable_: int) -> ToolRow:
@@ -243,6 +257,8 @@ class Toolset:
             return "off"
         if source == CONNECTOR:
             return "direct"
+        if not self._all_chosen and (own := self._own.get(source, {}).get(tool.name)):
+            return own
         if not self._all_chosen and "allowed_callers" in tool.wire:
             return _own_exposure(tool)
         return self._default

@@ -12,12 +12,13 @@ import sys
 from typing import IO, Any, Literal
 
 from agent_tui.agent.events import to_json
-from agent_tui.agent.messages import AssistantMessage, UserMessage, text_content
+from agent_tui.agent.messages import AssistantMessage
 from agent_tui.conversation.citations import with_sources
 from agent_tui.conversation.conversation import Conversation
 from agent_tui.conversation.event_hub import AnyEvent
 from agent_tui.conversation.events import NoticeEvent, RetryEvent
-from agent_tui.headless.exit_codes import SIGNALLED, exit_code
+from agent_tui.conversation.mcp.mentions import MentionError
+from agent_tui.headless.exit_codes import SIGNALLED, USAGE, exit_code
 from agent_tui.text import wire_text
 
 Output = Literal["text", "json", "stream-json"]
@@ -84,6 +85,10 @@ class PrintFace:
             case other:
                 self._say(f"The answer ended for an unknown reason ({other}).")
 
+    def complain(self, text: str) -> None:
+        """A line for the person, on stderr."""
+        self._say(text)
+
     def _line(self, value: dict[str, Any]) -> None:
         self._write(json.dumps(value, ensure_ascii=False) + "\n")
 
@@ -115,10 +120,11 @@ async def run_print(conversation: Conversation, prompt: str, output: Output) -> 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stop, number)
     try:
-        conversation.submit_message(
-            UserMessage(content=text_content(prompt))
-        )  # a prompt, never a command
+        conversation.submit_message(await conversation.message_of(prompt))  # never a command
         await conversation.wait_idle()
+    except MentionError as error:
+        face.complain(str(error))
+        return USAGE
     finally:
         await conversation.close()
     last = conversation.agent.last_answer

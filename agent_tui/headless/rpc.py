@@ -13,7 +13,7 @@ from typing import Any
 
 from agent_tui.agent.events import to_json
 from agent_tui.agent.message_queue import QueueError
-from agent_tui.agent.messages import CustomMessage, UserMessage, text_content
+from agent_tui.agent.messages import CustomMessage, text_content
 from agent_tui.conversation.conversation import Conversation, is_command
 from agent_tui.conversation.event_hub import AnyEvent
 from agent_tui.headless.exit_codes import DONE, SIGNALLED
@@ -48,6 +48,7 @@ class RpcFace:
             "state": lambda m: c.state(),
             "messages": lambda m: [x.model_dump(mode="json") for x in c.messages],
             "answer": self._answer,
+            "answer_question": self._answer_question,
             "quit": lambda m: self.quit.set(),
         }
         # Answered once it is on disk: what was accepted is not lost in a crash.
@@ -59,12 +60,12 @@ class RpcFace:
             "queue_demote": lambda m: c.queue_demote(_text(m, "item_id")),
             "queue_pause": lambda m: c.queue_pause(),
             "queue_resume": lambda m: c.queue_resume(),
-            "steer": lambda m: self._queue("steer", m),
-            "follow_up": lambda m: self._queue("follow_up", m),
             "custom": self._custom,
         }
         self._slow: dict[str, Callable[[dict[str, Any]], Awaitable[Any]]] = {
             "prompt": self._prompt,
+            "steer": lambda m: self._queue("steer", m),
+            "follow_up": lambda m: self._queue("follow_up", m),
             "continue": self._continue,
             "command": self._command,
         }
@@ -135,16 +136,18 @@ class RpcFace:
     async def _prompt(self, message: dict[str, Any]) -> None:
         if self._conversation.driver.running:
             raise RpcError("a run is on: use steer or follow_up")
-        prompt = UserMessage(content=text_content(_said(message)))
+        prompt = await self._conversation.message_of(_said(message))
+        if self._conversation.driver.running:  # one began while a resource was read
+            raise RpcError("a run is on: use steer or follow_up")
         self._conversation.submit_message(prompt)
         await self._conversation.recorded(prompt)
 
-    def _queue(self, kind: str, message: dict[str, Any]) -> dict[str, Any]:
+    async def _queue(self, kind: str, message: dict[str, Any]) -> dict[str, Any]:
         """Also while idle: then it goes out with the next prompt."""
-        text = _said(message)
+        user = await self._conversation.message_of(_said(message))
         agent = self._conversation.agent
-        user = UserMessage(content=text_content(text))
         item = agent.steer(user) if kind == "steer" else agent.follow_up(user)
+        await self._conversation.recorded()
         return {"item_id": item.id}
 
     def _custom(self, message: dict[str, Any]) -> dict[str, Any]:
@@ -163,6 +166,17 @@ class RpcFace:
         )
         if not done:
             raise RpcError("that request is no longer open")
+
+    def _answer_question(self, message: dict[str, Any]) -> None:
+        """Of an MCP server: action accept, decline or cancel; content with accept of a form."""
+        content: Any = message.get("content")
+        if content is not None and not isinstance(content, dict):
+            raise RpcError("content must be an object of the form's fields")
+        done = self._conversation.answer_question(
+            _text(message, "request_id"), _text(message, "action"), content
+        )
+        if not done:
+            raise RpcError("that question is no longer open")
 
     async def _continue(self, _: dict[str, Any]) -> None:
         await self._conversation.continue_()

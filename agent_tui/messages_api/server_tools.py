@@ -14,6 +14,10 @@ CODE_EXECUTION: Final = "code_execution"
 CODE_EXECUTION_TYPE: Final = "code_execution_20260120"
 """The tool's type, and in `allowed_callers` the name of a program that runs in it."""
 
+TOOL_SEARCH: Final = "tool_search_tool_bm25"
+TOOL_SEARCH_TYPE: Final = "tool_search_tool_bm25_20251119"
+"""Finds, by words, the tools that a request offers with `defer_loading`."""
+
 MEMORY_TYPE: Final = "memory_20250818"
 TOOLSET_TYPE: Final = "mcp_toolset"
 """A server of the connector (mcp_servers on the request); its tools have no names here."""
@@ -37,6 +41,12 @@ SERVER_TOOLS: Final = (
 )
 
 
+TOOL_SEARCH_TOOL: Final = ServerTool(
+    TOOL_SEARCH, TOOL_SEARCH_TYPE, "find tools that are not loaded yet"
+)
+"""Offered by itself where tools are deferred."""
+
+
 def server_tool(kind: ServerTool) -> AgentTool:
     """The tool as a request offers it. The service runs its calls, so execute() only says so."""
 
@@ -49,7 +59,13 @@ def server_tool(kind: ServerTool) -> AgentTool:
 def is_server_run(tool: AgentTool) -> bool:
     """Whether the service runs the tool's calls."""
     kind = tool.wire.get("type")
-    return kind == TOOLSET_TYPE or any(kind == known.type for known in SERVER_TOOLS)
+    known = (TOOLSET_TYPE, TOOL_SEARCH_TYPE, *(tool.type for tool in SERVER_TOOLS))
+    return kind in known
+
+
+def is_deferred(tool: AgentTool) -> bool:
+    """Whether the model sees the tool only once a search has found it."""
+    return bool(tool.wire.get("defer_loading"))
 
 
 def for_programs(tool: AgentTool) -> bool:

@@ -16,7 +16,7 @@ COMMANDS = {
     "prompt", "steer", "follow_up", "custom", "abort", "abort_tool", "continue", "queue",
     "queue_edit", "queue_move", "queue_remove", "queue_promote", "queue_demote", "queue_pause",
     "queue_resume", "send_now", "command", "set_model", "set_thinking", "state", "messages",
-    "answer", "quit",
+    "answer", "answer_question", "quit",
 }  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 A face registers its own (such as /keys).
 """
 
-from agent_tui.conversation.commands import basic, container, sessions, tools, usage
+from agent_tui.conversation.commands import basic, container, mcp, sessions, tools, usage
 from agent_tui.conversation.commands.registry import CommandRegistry
 
 
@@ -11,6 +11,7 @@ def default_registry() -> CommandRegistry:
     registry = CommandRegistry()
     basic.register(registry)
     container.register(registry)
+    mcp.register(registry)
     sessions.register(registry)
     tools.register(registry)
     usage.register(registry)

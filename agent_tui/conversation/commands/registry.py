@@ -1,7 +1,7 @@
 """The registry of slash commands: parse a line, find the command, say the right form."""
 
 import difflib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,12 +37,25 @@ class CommandRegistry:
     """Commands by name. Faces and later rooms add theirs with add()."""
 
     def __init__(self) -> None:
-        self._commands: dict[str, Command] = {}
+        self._own: dict[str, Command] = {}
+        self._sources: list[Callable[[], Mapping[str, Command]]] = []
+
+    def add_source(self, source: Callable[[], Mapping[str, Command]]) -> None:
+        """source(): commands that come and go, by name (prompts of servers)."""
+        self._sources.append(source)
+
+    @property
+    def _commands(self) -> dict[str, Command]:
+        """All that there are now."""
+        if not self._sources:
+            return self._own
+        found = {name: command for source in self._sources for name, command in source().items()}
+        return found | self._own
 
     def add(
         self, name: str, usage: str, help: str, run: Run, complete: Complete | None = None
     ) -> None:
-        self._commands[name] = Command(CommandInfo(name, usage, help), run, complete)
+        self._own[name] = Command(CommandInfo(name, usage, help), run, complete)
 
     def infos(self) -> list[CommandInfo]:
         return [c.info for _, c in sorted(self._commands.items())]
@@ -60,9 +73,10 @@ class CommandRegistry:
     async def run(self, conversation: "Conversation", line: str) -> CommandResult:
         """Runs "/name arguments". Never raises for what was typed; the result says the error."""
         name, _, arguments = line.strip().removeprefix("/").partition(" ")
-        command = self._commands.get(name)
+        commands = self._commands
+        command = commands.get(name)
         if command is None:
-            near = difflib.get_close_matches(name, self._commands, 1)
+            near = difflib.get_close_matches(name, commands, 1)
             hint = f" Did you mean /{near[0]}?" if near else " /help lists them."
             return CommandResult(error=f"There is no command /{name}.{hint}")
         return await command.run(conversation, arguments.strip())
