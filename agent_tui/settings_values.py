@@ -1,0 +1,109 @@
+"""The forms of single settings: what turns "read,grep", "Name: value" or JSON into a value."""
+
+import json
+from typing import Annotated, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    StringConstraints,
+)
+
+ThinkingLevel = Literal["off", "low", "medium", "high", "xhigh", "max"]
+
+ToolExposure = Literal["direct", "programmatic", "both", "off"]
+
+ProviderName = Literal[
+    "anthropic", "bedrock", "bedrock-mantle", "vertex", "google-cloud", "aws", "foundry"
+]
+
+
+def no_bool(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("must be a number, not true or false")
+    return value
+
+
+def from_json(value: str) -> object:
+    try:
+        return json.loads(value)
+    except ValueError as error:
+        raise ValueError(f"must be valid JSON: {error}") from None
+
+
+def names(value: object) -> object:
+    """Environment and flags give "read,grep" or a JSON list."""
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("["):
+        return from_json(value)
+    return [name.strip() for name in value.split(",") if name.strip()]
+
+
+def header_lines(value: object) -> object:
+    """The environment gives "Name: value" lines or a JSON object."""
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("{"):
+        return from_json(value)
+    headers: dict[str, str] = {}
+    for line in value.splitlines():
+        name, colon, content = line.partition(":")
+        if line.strip() and not (colon and name.strip()):
+            raise ValueError("must be lines of the form Name: value")
+        if colon:
+            headers[name.strip()] = content.strip()
+    return headers
+
+
+def pairs(value: object) -> object:
+    """The environment gives "name=value,name=value" or a JSON object."""
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("{"):
+        return from_json(value)
+    pairs: dict[str, str] = {}
+    for part in value.split(","):
+        name, equals, content = part.partition("=")
+        if part.strip() and not (equals and name.strip()):
+            raise ValueError("must be of the form name=value,name=value")
+        if equals:
+            pairs[name.strip()] = content.strip()
+    return pairs
+
+
+def table(value: object) -> object:
+    """The environment gives a table as a JSON object."""
+    return from_json(value) if isinstance(value, str) else value
+
+
+def https(url: str) -> str:
+    if not url.startswith("https://") or len(url) < 10:
+        raise ValueError("must begin with https://: the service itself connects to it")
+    return url
+
+
+class ConnectorServer(BaseModel):
+    """An MCP server that the service connects to (the request's mcp_servers)."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    url: Annotated[str, AfterValidator(https)]
+    authorization_token: SecretStr | None = None
+
+
+def keep(value: object) -> object:
+    """on and off, however written, beside the times."""
+    word = value.strip().lower() if isinstance(value, str) else value
+    if word in (True, "on", "true", "yes"):
+        return "5m"
+    return "off" if word in (False, "off", "false", "no") else word
+
+
+ServerName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
+Number = BeforeValidator(no_bool)
+Seconds = Annotated[float, Number, Field(gt=0, allow_inf_nan=False)]
