@@ -15,7 +15,7 @@ from agent_tui.agent.messages import AgentMessage, AssistantMessage
 from agent_tui.conversation.events import NoticeEvent, RetryEvent
 from agent_tui.conversation.limits import Limits
 from agent_tui.conversation.retry import RetryPolicy, Sleep
-from agent_tui.messages_api.errors import is_retryable_type
+from agent_tui.messages_api.errors import is_retryable_type, without_advice
 
 log = logging.getLogger(__name__)
 
@@ -171,7 +171,8 @@ class RunDriver:
             wait = self._policy.wait_s(attempt, None, last.error_type)
             if wait is None:
                 return
-            self._emit(RetryEvent(attempt, wait, last.error_message or "the stream broke", last.id))
+            why = without_advice(last.error_message or "The stream broke.")
+            self._emit(RetryEvent(attempt, wait, why, last.id))
             self._waiting = asyncio.ensure_future(self._sleep(wait))
             try:
                 await self._waiting

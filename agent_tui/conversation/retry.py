@@ -88,8 +88,9 @@ def with_retries(
                 if error.retryable:
                     wait = policy.wait_s(attempt, error.retry_after_s, error.kind)
                 if began or wait is None:
+                    error.tries = attempt
                     raise
-                on_retry(attempt, wait, error.user_sentence())
+                on_retry(attempt, wait, error.what_happened())
             await sleep(wait)
 
     return stream

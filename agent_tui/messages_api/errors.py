@@ -93,13 +93,16 @@ _KIND_BY_STATUS: dict[int, ErrorKind] = {
 }
 
 _ADVICE: dict[str, str] = {
-    "authentication": "Check the API key and that it belongs to this address.",
+    "authentication": "Check that the API key is right and belongs to this address; /login takes "
+    "another.",
     "permission": "This key may not do that: check its workspace and the model's access.",
     "not_found": "Check base_url and the model's name.",
     "thinking_signature": "Earlier thinking is left out and the request is sent once more.",
     "container": "The container is gone with its files; the next request starts a new one.",
-    "context_window": "The conversation is too long for the model: compact it or start anew.",
-    "too_large": "The request is too big: remove images or large results, or compact.",
+    "context_window": "The conversation is too long for the model: /clear begins a new one, /model "
+    "chooses one with a larger window.",
+    "too_large": "The request is too big, by large results or files: /clear begins a new "
+    "conversation.",
     "billing": "Check the account's billing and credit.",
     "rate_limit": "Wait a moment, then try again.",
     "overloaded": "The service is busy: try again in a moment.",
@@ -150,6 +153,8 @@ class ApiError(Exception):
         self.retry_after_s = retry_after_s
         self.retryable = self.kind in _RETRYABLE if retryable is None else retryable
         self.url = url
+        self.tries = 1
+        """Requests that failed, this one included (conversation/retry.py)."""
         self.advice = _ADVICE.get(self.kind, "") if advice is None else advice
         super().__init__(message)
 
@@ -163,6 +168,17 @@ class ApiError(Exception):
 
     def user_sentence(self) -> str:
         """What happened, then what to do; one line, at most about 900 characters (F07)."""
+        text = self.what_happened()
+        if self.tries > 1:
+            text += f" It was tried {self.tries} times."
+        if self.advice and self.advice not in text:
+            text += f" {self.advice}"
+        if self.request_id:
+            text += f" Request id: {self.request_id}."
+        return text
+
+    def what_happened(self) -> str:
+        """The first part of user_sentence(), for a request that is tried again."""
         marks = [str(self.status)] if self.status is not None and self.status >= 300 else []
         if self.error_type:
             marks.append(self.error_type)
@@ -171,12 +187,8 @@ class ApiError(Exception):
             text = f"{text.rstrip('.')} ({', '.join(marks)})."
         if self.kind == "not_found" and self.url:
             text += f" The request went to {self.url}."
-        if self.retry_after_s is not None:
+        if self.retry_after_s is not None and self.retry_after_s >= 0.5:
             text += f" The service asks to wait {self.retry_after_s:.0f} s."
-        if self.advice and self.advice not in text:
-            text += f" {self.advice}"
-        if self.request_id:
-            text += f" Request id: {self.request_id}."
         return text
 
     def __str__(self) -> str:
@@ -199,6 +211,13 @@ class InvalidResponseError(ApiError):
     """What came is not a stream of Messages API events."""
 
     default_kind: ClassVar[ErrorKind] = "invalid_response"
+
+
+def without_advice(sentence: str) -> str:
+    """A stored user_sentence() of a fault that is tried again: what to do is being done."""
+    for advice in _ADVICE.values():
+        sentence = sentence.replace(f" {advice}", "") if advice else sentence
+    return sentence
 
 
 def is_retryable_type(error_type: str | None) -> bool:

@@ -75,6 +75,18 @@ async def logout(conversation: "Conversation", arguments: str) -> CommandResult:
     return CommandResult(text="The stored key is removed. This conversation goes on as it is.")
 
 
+async def retry(conversation: "Conversation", arguments: str) -> CommandResult:
+    if arguments:
+        return wrong_form("/retry")
+    if conversation.busy:
+        return CommandResult(error="Stop the run first (Esc), then /retry.")
+    try:
+        await conversation.try_again()
+    except ValueError:
+        return CommandResult(error="There is nothing to try again: the last answer is complete.")
+    return CommandResult(data={"started": True})
+
+
 async def clear(conversation: "Conversation", arguments: str) -> CommandResult:
     if arguments:
         return wrong_form("/clear")
@@ -95,5 +107,6 @@ def register(registry: CommandRegistry) -> None:
     registry.add("system", "/system", "show the system prompt", system)
     registry.add("login", "/login", "enter a key; it is kept in a private file", login)
     registry.add("logout", "/logout", "remove the stored key", logout)
+    registry.add("retry", "/retry", "ask again where an answer failed or was stopped", retry)
     registry.add("clear", "/clear", "begin a new conversation", clear)
     registry.add("quit", "/quit", "end agent-tui", quit_)

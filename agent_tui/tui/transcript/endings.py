@@ -2,6 +2,7 @@
 means and what to do (facts: stop reasons)."""
 
 from agent_tui.agent.messages import AssistantMessage, OpaqueContent
+from agent_tui.messages_api.errors import is_retryable_type
 from agent_tui.text import clean, count
 from agent_tui.tui.transcript.notices import NoticeBlock
 
@@ -15,6 +16,8 @@ def ending(message: AssistantMessage) -> NoticeBlock | None:
             return NoticeBlock("info", "interrupted", glyph="stopped")
         case "error":
             text = message.error_message or message.error_type or "the answer broke off"
+            if is_retryable_type(message.error_type):
+                text = f"{text.rstrip(' .')}; /retry asks again"
             return NoticeBlock("error", text)
         case "max_tokens":
             return NoticeBlock("warning", _cut(message))

@@ -271,8 +271,9 @@ class Feed:
     def _retry(self, event: Any) -> None:
         if event.strikes:
             self._strike(event.strikes)
-        wait, reason = elapsed(math.ceil(event.wait_s)), event.reason.rstrip(" .:")
-        text = f"{reason}; trying again in {wait} (try {event.attempt + 1})"
+        reason = event.reason.rstrip(" .:")
+        wait = f" in {elapsed(math.ceil(event.wait_s))}" if event.wait_s else ""
+        text = f"{reason}; trying again{wait} (try {event.attempt + 1})"
         self.add(NoticeBlock("warning", text))
 
     def _strike(self, message_id: str) -> None:

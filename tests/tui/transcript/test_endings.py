@@ -88,7 +88,10 @@ def test_details_of_any_shape(details: dict[str, Any]) -> None:
 
 def test_an_error_says_what_happened() -> None:
     assert ended("error", error_message="overloaded", error_type="overloaded_error") == (
-        "✗ overloaded"
+        "✗ overloaded; /retry asks again"
+    )
+    assert ended("error", error_message="The key is wrong.", error_type="authentication_error") == (
+        "✗ The key is wrong."
     )
     assert ended("error") == "✗ the answer broke off"
 
