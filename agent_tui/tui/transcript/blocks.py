@@ -81,6 +81,14 @@ class Block:
     def is_open(self, modes: Modes) -> bool:
         return True if self.expanded is None else self.expanded
 
+    def toggle(self, modes: Modes) -> None:
+        """The user folds or opens it alone."""
+        self.expanded = not self.is_open(modes)
+
+    def folds_at(self, part: int) -> bool:
+        """Whether a click on this part folds or opens it."""
+        return self.foldable and part == 0
+
     def compose(self, modes: Modes) -> None:
         """Make the parts anew from the state."""
 
@@ -326,11 +334,13 @@ class BashBlock(Block):
         self.output = ""
         self.exit_code: int | None = None
         self.cancelled = False
+        self._cut = False
 
     def compose(self, modes: Modes) -> None:
         self.parts = [RowPart(lambda look: [self._head(look)], f"!{self.command}")]
         lines = ansi_lines(self.output.rstrip("\n"), "output") if self.output.strip() else []
-        if not self.is_open(modes) and len(lines) > self.PREVIEW:
+        self._cut = not self.is_open(modes) and len(lines) > self.PREVIEW
+        if self._cut:
             hidden = len(lines) - self.PREVIEW
             lines = lines[-self.PREVIEW :]
             self.parts.append(RowPart(lambda look: [self._hidden(look, hidden)]))
@@ -338,6 +348,9 @@ class BashBlock(Block):
 
     def is_open(self, modes: Modes) -> bool:
         return bool(self.expanded)
+
+    def folds_at(self, part: int) -> bool:
+        return part == 0 or (part == 1 and self._cut)
 
     def _hidden(self, look: Look, lines: int) -> Line:
         text = f"{look.glyphs.ellipsis} {count(lines)} earlier lines"

@@ -307,6 +307,10 @@ class CodePart(Part):
         rows = sum(len(line) // room + 1 for line in self.code.lines[start:end])
         return max(1, rows + bool(self.end is None and self.code.partial))
 
+    def head(self, lines: int) -> Part:
+        start, end = self._bounds()
+        return CodePart(self.code, start, min(end, start + lines), self.gap, self._prefix)
+
     def lay_out(self, look: Look) -> list[Line]:
         start, end = self._bounds()
         out: list[Line] = []

@@ -39,6 +39,10 @@ class Part:
         """The text it was made of."""
         raise NotImplementedError
 
+    def head(self, lines: int) -> "Part":
+        """Its first source lines; the part itself where it cannot be cut."""
+        return self
+
     def touch(self) -> None:
         """Its content changed: what was laid out no longer counts."""
         self.lines = None
@@ -69,6 +73,12 @@ class PlainPart(Part):
 
     def estimate(self, width: int) -> int:
         return max(len(self._lines), self._size // max(1, width) + 1)
+
+    def head(self, lines: int) -> Part:
+        kept = self._lines[:lines]
+        return PlainPart(
+            kept, prefix=self._prefix, rest=self._rest_prefix, hard=self._hard, gap=self.gap
+        )
 
     def lay_out(self, look: Look) -> list[Line]:
         out: list[Line] = []
@@ -149,6 +159,19 @@ def lines_to_parts(
     return parts
 
 
+def cut_parts(parts: list[Part], lines: int) -> tuple[list[Part], int]:
+    """The first `lines` source lines of parts, and how many more there are."""
+    kept: list[Part] = []
+    room, hidden = lines, 0
+    for part in parts:
+        size = part.source().count("\n") + 1
+        if room > 0:
+            kept.append(part if size <= room else part.head(room))
+        hidden += max(0, size - max(0, room))
+        room -= size
+    return kept, hidden
+
+
 def cut_line(line: str, style: str) -> list[Runs]:
     """The line as runs; a very long one in pieces, all but the last of them SOFT."""
     if len(line) <= LINE_LIMIT:
@@ -192,6 +215,7 @@ __all__ = [
     "Runs",
     "cut_at",
     "cut_line",
+    "cut_parts",
     "lines_to_parts",
     "plain_parts",
     "spans_to_lines",

@@ -11,8 +11,8 @@ from agent_tui.agent.messages import ToolResultMessage
 from agent_tui.text import clean, count, duration, file_size
 from agent_tui.tui.transcript.blocks import Block, Modes, output_parts
 from agent_tui.tui.transcript.heads import head_line
-from agent_tui.tui.transcript.lines import Line, Look, Prefix, Run, Runs
-from agent_tui.tui.transcript.parts import Part, RowPart, plain_parts
+from agent_tui.tui.transcript.lines import Line, Look, Prefix, Run, Runs, row
+from agent_tui.tui.transcript.parts import Part, RowPart, cut_parts, plain_parts
 from agent_tui.tui.transcript.program_calls import CallState, ProgramCall, bar_cells
 from agent_tui.tui.transcript.tool_blocks import State, ToolBlock
 
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 BAR = 12
 """Cells of a bar."""
+
+NESTED = 4
+"""Source lines of a call that are shown where all calls are opened at once: a program may make
+hundreds, each with hundreds of lines."""
 
 _BAR_FROM, _SHORT_BAR_FROM = 64, 44
 """Widths from which there is room for a bar, and for one of half the length."""
@@ -56,6 +60,8 @@ class ProgramCallBlock(ToolBlock):
     ) -> None:
         super().__init__(call_id, name, clock)
         self._program = self.below = program
+        self._hidden = 0
+        """Lines of it that are not shown."""
         self._call: ProgramCall = program.called(self)
 
     # --- what happens: as for any call, and the program hears of it ------------------------
@@ -111,17 +117,37 @@ class ProgramCallBlock(ToolBlock):
             return self.expanded
         return self.state == "waiting" or modes.tools_open
 
+    def toggle(self, modes: Modes) -> None:
+        """From one line or the first lines of what it holds to the whole, and back."""
+        self.expanded = self._hidden > 0 or not self.is_open(modes)
+
+    def folds_at(self, part: int) -> bool:
+        return part == 0 or (self._hidden > 0 and part == len(self.parts) - 1)
+
     def compose(self, modes: Modes) -> None:
         program = self._program
+        self._hidden = 0
         one_of_many = program.groups(modes) and self.state == "done"
         if not program.shows_calls(modes) or one_of_many:
             self.parts = []
             return
+        cut = self.expanded is None and self.state != "waiting"
+        self._most_lines, self._cut_lines = NESTED if cut else None, 0
         body = self._body() if self.is_open(modes) else []
+        if cut:
+            body, self._hidden = cut_parts(body, NESTED)
+            self._hidden += self._cut_lines
+            if self._hidden:
+                body.append(RowPart(lambda look: [self._more(look)]))
         self.parts = [
             RowPart(lambda look: [self._head(look, fold=False)]),
             *(_Below(part, self._stem) for part in body),
         ]
+
+    def _more(self, look: Look) -> Line:
+        lines = "line" if self._hidden == 1 else "lines"
+        text = f"{look.glyphs.ellipsis} {count(self._hidden)} more {lines}"
+        return row([("    ", ""), (text, "muted")], look)
 
     def _stem(self, look: Look) -> str:
         """What goes on of the tree beside the lines below a call."""

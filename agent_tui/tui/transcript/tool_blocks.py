@@ -51,6 +51,9 @@ class ToolBlock(Block):
         self._started: float | None = None
         self._announced = False
         self._seconds: float | None = None
+        self._most_lines: int | None = None
+        """Lines of the result that are made into parts; _cut_lines: how many were not."""
+        self._cut_lines = 0
 
     # --- what happens ------------------------------------------------------------------
 
@@ -229,6 +232,8 @@ class ToolBlock(Block):
             # An error is a sentence of ours; output may be a table.
             sentence = result.is_error and self._tool != "shell"
             style = "failed" if sentence else "output"
+            if self._most_lines is not None:
+                text, self._cut_lines = tool_text.first_lines(text, self._most_lines)
             parts += output_parts(text, style, hard=not sentence)
         for block in result.content:
             if block.type == "image":

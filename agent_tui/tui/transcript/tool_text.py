@@ -119,6 +119,17 @@ def number(n: Any, one: str, many: str) -> str:
     return f"{count(n)} {one if n == 1 else many}" if isinstance(n, int) else ""
 
 
+def first_lines(text: str, lines: int) -> tuple[str, int]:
+    """The first `lines` lines, and how many more there are."""
+    text = text.rstrip("\n")
+    at = -1
+    for _ in range(lines):
+        at = text.find("\n", at + 1)
+        if at < 0:
+            return text, 0
+    return text[:at], text.count("\n", at)
+
+
 def _size(result: ToolResultMessage) -> str:
     text = result.text.strip("\n")
     images = sum(1 for block in result.content if block.type == "image")

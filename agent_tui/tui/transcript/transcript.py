@@ -455,7 +455,7 @@ class Transcript(ScrollView):
     def _toggle(self, block: Block) -> None:
         self._frames.finish()
         if block.foldable:
-            block.expanded = not block.is_open(self._modes)
+            block.toggle(self._modes)
             for changed in (block, *block.dependents()):
                 changed.make(self._modes)
                 self._layout.changed(changed)
@@ -479,7 +479,8 @@ class Transcript(ScrollView):
             return
         spot = self._view.frame[offset.y].spot
         block = self._layout.blocks[spot.block]
-        if spot.part == 0 and spot.row >= block.gap and block.foldable:
+        gap = block.gap if spot.part == 0 else block.parts[spot.part].gap
+        if spot.row >= gap and block.folds_at(spot.part):
             event.stop()
             self._toggle(block)
 
