@@ -74,12 +74,16 @@ class PrintFace:
             case "refusal":
                 details = last.stop_details or {}
                 category = f" ({kind})" if (kind := details.get("category")) else ""
-                why = details.get("explanation") or ""
-                self._say(f"The model declined to answer{category}. {why}".strip())
+                why = str(details.get("explanation") or "").rstrip(".")
+                because = f": {why}" if why else ""
+                self._say(
+                    f"The model declined to answer{category}{because}. Ask in another way, or "
+                    "choose another --model."
+                )
             case "max_tokens":
-                self._say("The answer was cut at the output limit (max_tokens).")
+                self._say("The answer was cut at the output limit: raise the setting max_tokens.")
             case "model_context_window_exceeded":
-                self._say("The conversation no longer fits the model's context window.")
+                self._say("The model's context window is full: begin a new conversation.")
             case "end_turn" | "stop_sequence" | "tool_use" | "aborted":
                 pass
             case other:
