@@ -326,6 +326,10 @@ class AgentTuiApp(CalmCrash, ScreenActions, inherit_bindings=False):
         else:
             self.desk.answer(message.request_id, message.decision)
 
+    @on(m.QuestionAnswered)
+    def _question_answered(self, message: m.QuestionAnswered) -> None:
+        self.desk.answer_question(message.request_id, message.action, message.content)
+
     @on(m.DialogLeft)
     def _dialog_left(self, message: m.DialogLeft) -> None:
         self.composer.focus()

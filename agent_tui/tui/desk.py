@@ -7,15 +7,17 @@ turns every refusal into one sentence.
 import asyncio
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from agent_tui.conversation.events import QueueEntry
+from agent_tui.conversation.mcp.browser import open_in_browser
 from agent_tui.tui.composer import Errand
 
 if TYPE_CHECKING:
     from agent_tui.conversation.conversation import Conversation, Decision
     from agent_tui.conversation.results import CommandResult
     from agent_tui.tui.composer import Composer
+    from agent_tui.tui.dialog_area import DialogArea
     from agent_tui.tui.messages import QueueAction
 
 log = logging.getLogger(__name__)
@@ -28,6 +30,9 @@ class Face(Protocol):
 
     @property
     def composer(self) -> "Composer": ...
+    @property
+    def dialogs(self) -> "DialogArea": ...
+    def run_worker(self, work: Any, *, group: str, exit_on_error: bool) -> Any: ...
     def notice(self, level: Level, text: str) -> None: ...
     def flash(self, text: str) -> None: ...
     def show_result(self, result: "CommandResult", line: str) -> None: ...
@@ -135,6 +140,33 @@ class Desk:
     def answer(self, request_id: str, decision: "Decision", reason: str = "") -> None:
         if self.conversation and not self.conversation.answer(request_id, decision, reason):
             self._face.flash("That call no longer waits for an answer.")
+
+    def answer_question(
+        self, request_id: str, action: str, content: dict[str, Any] | None
+    ) -> None:
+        """Of an MCP server. An address that is accepted is opened here."""
+        conversation, dialog = self.conversation, self._face.dialogs.question(request_id)
+        if conversation is None:
+            return
+        try:
+            taken = conversation.answer_question(request_id, action, content)
+        except ValueError as error:
+            if dialog is not None:
+                dialog.refused(str(error))
+            return
+        if not taken:
+            self._face.flash("That question no longer waits for an answer.")
+        elif dialog is not None and dialog.question.kind == "url" and action == "accept":
+            self.open_address(dialog.question.url)
+
+    def open_address(self, url: str) -> None:
+        """In the browser; without one the user is shown what to open."""
+
+        async def open_it() -> None:
+            if not await asyncio.to_thread(open_in_browser, url):
+                self._face.notice("info", f"There is no browser here to open it: {url}")
+
+        self._face.run_worker(open_it(), group="browser", exit_on_error=False)
 
     def ask_reason(self, request_id: str) -> None:
         """r: the composer is lent for the reason."""

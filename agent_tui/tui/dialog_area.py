@@ -5,6 +5,7 @@ from textual.containers import Vertical
 from agent_tui.tui.messages import DialogLeft, DialogsChanged
 from agent_tui.tui.screens.approval import ApprovalDialog
 from agent_tui.tui.screens.inline import InlineDialog
+from agent_tui.tui.screens.server_question import ServerQuestionDialog
 
 
 class DialogArea(Vertical):
@@ -53,6 +54,16 @@ class DialogArea(Vertical):
     def approval(self, request_id: str) -> ApprovalDialog | None:
         for dialog in self._waiting:
             if isinstance(dialog, ApprovalDialog) and dialog.request.request_id == request_id:
+                return dialog
+        return None
+
+    def question(self, request_id: str) -> ServerQuestionDialog | None:
+        """The box of a question of an MCP server."""
+        for dialog in self._waiting:
+            if (
+                isinstance(dialog, ServerQuestionDialog)
+                and dialog.question.request_id == request_id
+            ):
                 return dialog
         return None
 

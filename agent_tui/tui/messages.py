@@ -1,7 +1,7 @@
 """The Textual messages of the screen: small, whole things; deltas never travel this way."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from textual.message import Message
 
@@ -87,6 +87,15 @@ class PermissionAnswered(Message):
 
     request_id: str
     decision: Literal["allow", "allow_always", "deny", "reason"]
+
+
+@dataclass
+class QuestionAnswered(Message):
+    """A question of an MCP server. action: accept, decline, cancel; content: of a form."""
+
+    request_id: str
+    action: str
+    content: dict[str, Any] | None = None
 
 
 class DialogsChanged(Message):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from agent_tui.conversation.results import CommandResult
 from agent_tui.tui import messages as m
 from agent_tui.tui.screens.approval import ApprovalDialog
+from agent_tui.tui.screens.server_question import question_dialog
 
 if TYPE_CHECKING:
     from agent_tui.conversation.event_hub import AnyEvent
@@ -58,6 +59,13 @@ class Router:
             case "permission_resolved":
                 app.view.panels()
                 await self.close_approval(event.request_id)
+            case "server_question":
+                dialog = question_dialog(event, app.glyphs, app.clock)
+                await app.dialogs.add(dialog)
+                if event.kind == "login":
+                    app.desk.open_address(event.url)
+            case "server_question_resolved":
+                await self.close_question(event.request_id)
             case "tool_execution_start" | "tool_execution_end" | "container_changed":
                 app.view.panels()
             case "retry":
@@ -75,6 +83,12 @@ class Router:
                 pass
         app.view.status()
         app.view.keep_time()
+
+    async def close_question(self, request_id: str) -> None:
+        """A question of a server is answered or taken back."""
+        dialog = self._app.dialogs.question(request_id)
+        if dialog is not None and await self._app.dialogs.close(dialog):
+            self._app.composer.focus()
 
     async def close_approval(self, request_id: str) -> None:
         """Answered, here or elsewhere, or withdrawn: its box goes, and so does a half-written

@@ -90,9 +90,13 @@ class ApprovalDialog(InlineDialog):
         return lines
 
     def title(self) -> Content:
+        name, server = self.request.tool_name, ""
+        if self.request.server:
+            name = self.request.server_tool
+            server = f" of {one_line(self.request.server, 40, self.glyphs.ellipsis)}"
         return Content.assemble(
-            (one_line(self.request.tool_name, 60, self.glyphs.ellipsis), "bold"), " wants to run",
-            (self._asker(), "$muted"),
+            (one_line(name, 60, self.glyphs.ellipsis), "bold"), (server, "$muted"),
+            " wants to run", (self._asker(), "$muted"),
         )  # fmt: skip
 
     def _asker(self) -> str:

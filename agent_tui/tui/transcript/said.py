@@ -1,5 +1,6 @@
 """Said: messages that are no answer of the model: prompts, commands, summaries, unknown kinds."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,14 +9,32 @@ from agent_tui.agent.messages import (
     BranchSummaryMessage,
     CompactionSummaryMessage,
     CustomMessage,
+    TextContent,
     UserMessage,
 )
 from agent_tui.conversation.events import QueueDeliveredEvent
-from agent_tui.text import clean
+from agent_tui.text import clean, count
 from agent_tui.tui.transcript.blocks import BashBlock, Block, Delivery, PromptBlock
 from agent_tui.tui.transcript.notices import NoticeBlock, SeparatorBlock
 from agent_tui.tui.transcript.page import Page
 from agent_tui.tui.transcript.program_tree import file_label
+
+_RESOURCE = re.compile(r"\[resource (?P<uri>[^\]\n]*)\]\n?")
+"""How a text begins that came with a message as `@server:uri` (mcp_servers/results.py)."""
+
+
+def _shown(message: UserMessage | CustomMessage) -> str:
+    """What was typed; of each resource that came with it a line that names it."""
+    texts = [block.text for block in message.content if isinstance(block, TextContent)]
+    shown = texts[:1]
+    for text in texts[1:]:
+        resource = _RESOURCE.match(text)
+        if resource is None:
+            shown.append(text)
+        else:
+            size = count(len(text) - resource.end())
+            shown.append(f"[with {resource['uri']}, {size} characters]")
+    return "\n".join(shown)
 
 
 class Said:
@@ -65,7 +84,7 @@ class Said:
 
     def _prompt(self, message: UserMessage | CustomMessage, note: str = "") -> PromptBlock:
         images = sum(1 for block in message.content if block.type == "image")
-        text = message.text
+        text = _shown(message)
         if images:
             shown = f"[{images} image{'s' if images > 1 else ''}]"
             text = f"{text}\n{shown}" if text else shown
