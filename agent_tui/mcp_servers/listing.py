@@ -21,7 +21,8 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ListedTool:
-    """A tool as the server lists it, made legal; problem says why it cannot be offered."""
+    """A tool as the server lists it, made legal; problem says why it cannot be offered.
+    input_schema: what the server sent."""
 
     name: str
     title: str = ""
@@ -29,6 +30,7 @@ class ListedTool:
     repaired: Repaired = field(default_factory=lambda: Repaired({"type": "object"}))
     notes: tuple[str, ...] = ()
     problem: str = ""
+    input_schema: Any = None
 
 
 async def all_pages(
@@ -102,12 +104,13 @@ def _listed(raw: Json) -> ListedTool:
     if isinstance(execution, dict) and execution.get("taskSupport") == "required":
         problem = "it can only run as a task, which this client does not do"
         return ListedTool(name, title, description, problem=problem)
+    input_schema: Any = raw.get("inputSchema")
     try:
-        repaired = repair(raw.get("inputSchema"))
+        repaired = repair(input_schema)
     except UnusableSchema as error:
         return ListedTool(name, title, description, problem=str(error))
     notes += repaired.notes
-    return ListedTool(name, title, description, repaired, tuple(notes))
+    return ListedTool(name, title, description, repaired, tuple(notes), input_schema=input_schema)
 
 
 async def list_resources(

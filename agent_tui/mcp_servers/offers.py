@@ -129,6 +129,7 @@ class Offers:
                 exposure=server.exposure(tool.name),
                 enabled=server.is_enabled(tool.name),
                 notes=tool.notes,
+                input_schema=tool.input_schema,
             )
             for tool in server.catalog.tools
             if not tool.problem

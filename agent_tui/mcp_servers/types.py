@@ -26,7 +26,8 @@ class McpError(Exception):
 @dataclass(frozen=True, slots=True)
 class ToolInfo:
     """One tool of a server. alias: its name for the model; name: its own. exposure: what the
-    configuration says, None if it says nothing. notes: what was changed to make it legal."""
+    configuration says, None if it says nothing. notes: what was changed to make it legal.
+    input_schema: as the server sent it (what the model sees is AgentTool.parameters)."""
 
     alias: str
     name: str
@@ -37,6 +38,7 @@ class ToolInfo:
     exposure: Exposure | None = None
     enabled: bool = True
     notes: tuple[str, ...] = ()
+    input_schema: Any = None
 
 
 @dataclass(frozen=True, slots=True)

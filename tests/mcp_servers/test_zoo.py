@@ -157,6 +157,8 @@ async def test_of_300_tools_the_impossible_is_left_out_and_named(keeper: Keeper)
     snapshot = await keeper.state("zoo", "connected")
     assert snapshot.left_out == {"array": "its schema is not that of an object"}
     assert len(keeper.tools()) == len(snapshot.tools) == 299
+    [union] = [tool for tool in snapshot.tools if tool.name == "union"]
+    assert union.notes and list(union.input_schema) == ["type", "oneOf"]  # as it was sent
     assert Notice("zoo", "the tool array is left out: its schema is not that of an object") in (
         keeper.events
     )
