@@ -72,16 +72,16 @@ FAULTS: dict[str, Fault] = {
     ),
     "refusal": Fault(
         3,
-        ["declined", "(weapons)", "It is about weapons."],
+        ["declined", "(weapons)", "It is about weapons"],
         1,
         "text",
-        ["declined", "It is about weapons."],
+        ["declined", "It is about weapons"],
         text=HALF,
         stop_reason="refusal",
         stop_details={"category": "weapons", "explanation": "It is about weapons."},
     ),
     "output limit": Fault(
-        3, ["max_tokens"], 1, "json", ["limit of output tokens"],
+        3, ["max_tokens"], 1, "json", ["it reached its limit"],
         text=HALF, tool_calls=[RUNS], stop_reason="max_tokens",
     ),
     "full context": Fault(
