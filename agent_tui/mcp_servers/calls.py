@@ -1,11 +1,12 @@
 """One call of a tool: its time, its cancelling, its connection's end, its errors in words."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from agent_tui.mcp_servers.http import BROKEN, SESSION_LOST, UNREACHABLE
+from agent_tui.mcp_servers.http import AUTH_WANTED, BROKEN, SESSION_LOST, UNREACHABLE
 from agent_tui.mcp_servers.types import McpError
 from agent_tui.text import clean, cut, duration
 
@@ -18,6 +19,7 @@ log = logging.getLogger(__name__)
 LONGEST = 24
 """A call may last so many times its time-out if it reports progress all the time."""
 _LOOK_S = 1.0
+_AUTH_S = 10.0
 
 
 class CallTimeoutError(McpError):
@@ -120,6 +122,12 @@ async def _outcome(connection: "ServerConnection", life: "Life", task: "asyncio.
             life.lose(error.message)
             why = f"the request was not taken: {error.message}"
             raise ConnectionLostError(_lost(connection.name, why), safe=True) from error
+        if error.code == AUTH_WANTED:
+            # Whoever reads the result shall find the server in the state it speaks of.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_AUTH_S):
+                    await connection.until_settled()
+            raise McpError(connection.how_to_connect()) from error
         if error.code in (CONNECTION_CLOSED, BROKEN):
             if error.code == BROKEN or not (life.lost or life.process):
                 # This answer broke off; whether the server is still there is looked at.

@@ -86,10 +86,11 @@ class ServerConnection:
     def reconnect(self) -> None:
         """Leave the connection there is, and the pause there may be, and begin anew."""
         self._again = True
-        self._settled.clear()
         self._wake.set()
         if self._life:
             self._life.leave()
+        # At once, so that whoever looks now waits for what comes of it.
+        self._set("connecting", self.error)
 
     @property
     def offers_tools(self) -> bool:
@@ -98,6 +99,12 @@ class ServerConnection:
         return self._was_connected and (
             self.state in ("connected", "connecting") or self._retry_at is not None
         )
+
+    @property
+    def wanted_scope(self) -> str:
+        """The rights a login should ask for beside those the server names then."""
+        store = self._life.store if self._life else None
+        return store.wanted_scope if store else ""
 
     @property
     def latency_s(self) -> float | None:

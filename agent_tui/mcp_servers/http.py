@@ -28,6 +28,8 @@ UNREACHABLE = -32050
 """Code of our own errors in place of an answer: the request never reached the server."""
 BROKEN = -32051
 """As UNREACHABLE, but it may have reached it."""
+AUTH_WANTED = -32053
+"""The server wants a login, or another one."""
 SESSION_LOST = -32052
 """The server refused the request because it does not know its session any more."""
 
@@ -94,7 +96,7 @@ def _in_place_of_answer(request: Any, error: Exception, news: HttpNews) -> Any:
 
     if (why := auth_reason(error)) is not None:
         news.on_auth(why)
-        return _error_response(request, 401, BROKEN, f"The server wants a login: {why}.")
+        return _error_response(request, 401, AUTH_WANTED, why)
     if not isinstance(error, httpx2.TransportError | httpx2.InvalidURL):
         log.warning("a request to an MCP server failed", exc_info=True)
     reason = reason_of(error)
@@ -114,7 +116,9 @@ async def _checked(request: Any, response: Any, news: HttpNews) -> Any:
     challenge = response.headers.get("www-authenticate", "")
     if status == 401 or (status == 403 and "insufficient_scope" in challenge):
         wants = "more rights than the login gave" if status == 403 else "a login"
-        news.on_auth(f"it wants {wants} (HTTP {status})")
+        text = f"it wants {wants} (HTTP {status})"
+        news.on_auth(text)
+        return _error_response(request, status, AUTH_WANTED, text)
     if status == 404 and "mcp-session-id" in request.headers:
         news.on_session_lost()
         text = "the server has forgotten the session"

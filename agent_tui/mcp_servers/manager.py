@@ -284,6 +284,7 @@ class McpManager:
             server.log.secrets.add,
             show_url=show_url,
             pasted=pasted,
+            scope=server.connection.wanted_scope if server.connection else "",
         )
         if server.connection is not None:
             server.connection.reconnect()

@@ -84,6 +84,8 @@ class TokenStore:
     _stamp: str = ""
     ignore_tokens: bool = False
     """A login begins: what is stored does not count."""
+    wanted_scope: str = ""
+    """The rights that the server asked for when it was last refused for want of them."""
     _kept: dict[str, Any] = field(default_factory=dict[str, Any])
 
     @property
@@ -220,7 +222,13 @@ def stored_auth(store: TokenStore, options: Mapping[str, str]) -> "OAuthClientPr
     if not kept:
         return None
 
-    async def nobody(_: str) -> None:
+    async def nobody(url: str) -> None:
+        asked = "".join(parse_qs(urlsplit(url).query).get("scope", [])).split()
+        granted = str((store._kept.get("tokens") or {}).get("scope") or "").split()
+        more = [name for name in asked if name not in granted]
+        if granted and more:
+            store.wanted_scope = " ".join(asked)
+            raise LoginNeededError(f"it wants more rights than the login gave: {' '.join(more)}")
         raise LoginNeededError("the login is no longer valid")
 
     async def never() -> Any:
@@ -274,15 +282,26 @@ def _provider(
     callback: Callable[[], Awaitable[Any]],
 ) -> "OAuthClientProvider":
     from mcp.client.auth import OAuthClientProvider
+    from mcp.client.auth.utils import union_scopes
     from mcp.shared.auth import OAuthClientMetadata
     from pydantic import AnyUrl
+
+    class Provider(OAuthClientProvider):
+        """Asks also for the rights a call was refused for want of: the request of a login is
+        another one, and its refusal names only what it needs itself."""
+
+        async def _perform_authorization(self) -> Any:
+            if store.wanted_scope and store.ignore_tokens:
+                scope = union_scopes(self.context.client_metadata.scope, store.wanted_scope)
+                self.context.client_metadata.scope = scope
+            return await super()._perform_authorization()
 
     metadata = OAuthClientMetadata(
         client_name="agent-tui",
         redirect_uris=[AnyUrl(redirect_uri)],
         scope=options.get("scope") or None,
     )
-    provider = OAuthClientProvider(
+    provider = Provider(
         store.url,
         metadata,
         store,
@@ -305,11 +324,14 @@ async def login(
     *,
     show_url: Callable[[str], Awaitable[None]],
     pasted: Callable[[], Awaitable[str | None]] | None = None,
+    scope: str = "",
 ) -> None:
-    """Log in and store what comes of it. See McpManager.login. Raises McpError."""
+    """Log in and store what comes of it. See McpManager.login. scope: rights to ask for beside
+    those that the server names. Raises McpError."""
     import httpx2
 
     store = TokenStore(url, remember)
+    store.wanted_scope = scope
     store.load()
     store.ignore_tokens = True
     receiver = await _Receiver.open(_wanted_port(store, options))
@@ -353,7 +375,7 @@ def _own_client(options: Mapping[str, str], redirect_uri: str) -> dict[str, Any]
     client = {"client_id": options["client_id"], "redirect_uris": [redirect_uri]}
     if options.get("client_secret"):
         client["client_secret"] = options["client_secret"]
-        client["token_endpoint_auth_method"] = options.get("auth_method") or "client_secret_post"
+        client["token_endpoint_auth_method"] = options.get("auth_method") or "client_secret_basic"
     else:
         client["token_endpoint_auth_method"] = "none"
     return client
