@@ -1,5 +1,6 @@
 """The list above the composer: slash commands, or earlier messages (Ctrl+R)."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -15,11 +16,13 @@ SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One line of the list: what is inserted, what is shown, and a word about it."""
+    """One line of the list: what is inserted, what is shown, and a word about it. replaces: so
+    many characters before the cursor make place for it; None: the whole draft."""
 
     value: str
     label: str
     help: str = ""
+    replaces: int | None = None
 
 
 def command_choices(
@@ -44,6 +47,25 @@ def command_choices(
         found = [c for c in commands if c[0].startswith(low)]
         found += [c for c in commands if low and low in c[0] and c not in found]
     return [Choice(f"/{n} ", one_line(usage), one_line(help_)) for n, usage, help_ in found]
+
+
+_MENTION = re.compile(r"(?<!\S)@(?P<typed>\S*)\Z")
+MOST_MENTIONS = 200
+
+
+def mention_choices(
+    before: str, mentions: Callable[[str], Sequence[tuple[str, str]]]
+) -> list[Choice]:
+    """What an @ just before the cursor may become. before: the line up to the cursor; mentions:
+    (what would stand behind the @, a word about it) for what is typed there."""
+    found = _MENTION.search(before)
+    if found is None:
+        return []
+    typed = found["typed"]
+    return [
+        Choice(f"@{value}", one_line(f"@{value}"), one_line(about), replaces=len(typed) + 1)
+        for value, about in mentions(typed)[:MOST_MENTIONS]
+    ]
 
 
 class CompletionList(Drawn):

@@ -77,6 +77,7 @@ class Composer(TextArea):
         self.past = InputHistory()
         self.commands: Callable[[], Sequence[tuple[str, str, str]]] = tuple
         self.completions: Callable[[str], Sequence[tuple[str, str]]] = lambda line: ()
+        self.mentions: Callable[[str], Sequence[tuple[str, str]]] = lambda typed: ()
         self.running: Callable[[], bool] = bool
         self.draft_changed: Callable[[], None] = lambda: None
         self.offer_key: Callable[[str], bool] = lambda key: False
@@ -323,13 +324,27 @@ class Composer(TextArea):
     def _completes(self) -> bool:
         """The list has something to insert; a list that only shows a form has not."""
         choice = self.completion.current
-        return choice is not None and not self.text.startswith(choice.value)
+        if choice is None:
+            return False
+        if choice.replaces is not None:
+            return self._before_cursor()[-choice.replaces :] != choice.value
+        return not self.text.startswith(choice.value)
+
+    def _before_cursor(self) -> str:
+        row, column = self.cursor_location
+        return self.document.get_line(row)[:column]
 
     def action_complete(self) -> None:
         choice = self.completion.current
-        if choice is not None and self._completes:
+        if choice is None or not self._completes:
+            return
+        if choice.replaces is None:
             self.text = choice.value
             self.move_cursor(self.document.end)
+        else:
+            row, column = self.cursor_location
+            end = self.replace(choice.value, (row, column - choice.replaces), (row, column))
+            self.move_cursor(end.end_location)
 
     def action_history_search(self) -> None:
         if self._searching is not None:
@@ -361,7 +376,15 @@ class Composer(TextArea):
         else:
             self._closed_list_for = None
             known, text = self.commands(), self.text[:200]
-            self.completion.show(command_choices(known, text, self.completions))
+            choices = command_choices(known, text, self.completions)
+            if not choices and "@" in self.text:
+                choices = mention_choices(self._before_cursor(), self.mentions)
+            self.completion.show(choices)
+
+    def on_text_area_selection_changed(self) -> None:
+        choice = self.completion.current
+        if choice is not None and choice.replaces is not None:
+            self._show_list()  # the cursor may have left what the list was made for
 
     def on_text_area_changed(self) -> None:
         self._show_list()

@@ -44,6 +44,7 @@ class FakeConversation:
         self.messages = messages or []
         self.demo = demo
         self.container: Any = None
+        self.resources: list[tuple[str, str]] = []
         self.open_requests: set[str] = set()
         self.command_results: dict[str, CommandResult] = {}
         self.fail_with: Exception | None = None
@@ -201,6 +202,9 @@ class FakeConversation:
 
     def commands(self) -> list[CommandInfo]:
         return COMMANDS
+
+    def mentions(self, typed: str) -> list[tuple[str, str]]:
+        return [item for item in self.resources if item[0].startswith(typed)]
 
     def completions(self, line: str) -> list[tuple[str, str]]:
         return []

@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from agent_tui.agent.tools import AgentTool
-from agent_tui.conversation.token_estimate import estimate_tokens
 
 DEFER = "defer_loading"
+CHARS_PER_TOKEN = 4
+"""A rough measure will do, and hundreds of schemas must not cost a frame."""
 DEFAULT_WINDOW = 200_000
 """Where the window is not known."""
 
@@ -51,8 +52,8 @@ class Deferral:
     def _cost(self, tool: AgentTool) -> int:
         known = self._costs.get(tool.name)
         if known is None or known[0] is not tool.parameters or known[1] != tool.description:
-            text = f"{tool.name} {tool.description} {json.dumps(tool.parameters)}"
-            known = (tool.parameters, tool.description, estimate_tokens(text))
+            size = len(tool.name) + len(tool.description) + len(json.dumps(tool.parameters))
+            known = (tool.parameters, tool.description, size // CHARS_PER_TOKEN)
             self._costs[tool.name] = known
         return known[2]
 
