@@ -93,6 +93,9 @@ def runs(
             system_prompt="You are terse.",
             append_system_prompt="Say so.",
             headers={"X-Team": "blue"},
+            cache="1h",
+            eager_input_streaming=True,
+            betas=["of-the-file-2026-01-01"],
             tool_execution="parallel",
             allow=["shell"],
             programmatic="both",
@@ -107,7 +110,10 @@ def runs(
         max_tokens=22_222,
         thinking="max",
         system_prompt="You are verbose.",
-        headers='{"X-Team": "red", "X-More": "yes"}',
+        headers='{"X-Team": "red", "X-More": "yes", "anthropic-beta": "of-a-header-2026-01-01"}',
+        cache="off",
+        eager_input_streaming=False,
+        betas="first-2026-01-01,second-2026-01-01",
         tool_execution="sequential",
         allow="grep,shell",
         shell_timeout_s=90,
@@ -180,6 +186,33 @@ def test_flags_win_over_both(runs: dict[str, Run], other_server: OfflineProcess)
     assert request.body["max_tokens"] == 11_111, "what the flags leave open is the file's"
     (system,) = request.body["system"]
     assert system["text"] == "You are a flag.\n\nWave."
+
+
+def marks(value: Any) -> list[Any]:
+    """Every cache_control in it."""
+    if isinstance(value, dict):
+        own = [value["cache_control"]] if "cache_control" in value else []
+        return own + [mark for inner in value.values() for mark in marks(inner)]
+    return [mark for inner in value for mark in marks(inner)] if isinstance(value, list) else []
+
+
+def test_cache_live_arguments_and_betas(
+    runs: dict[str, Run], server: OfflineProcess, other_server: OfflineProcess
+) -> None:
+    for name in ("file", "environment", "flag"):
+        assert runs[name].result().returncode == 0
+    of_file = only(server, "two calls, file")
+    assert marks(of_file.body) == [{"type": "ephemeral", "ttl": "1h"}] * 3, "tools, system, prompt"
+    assert any(tool.get("eager_input_streaming") for tool in of_file.body["tools"])
+    assert "of-the-file-2026-01-01" in of_file.headers["anthropic-beta"].split(",")
+    of_environment = only(server, "two calls, environment")
+    assert marks(of_environment.body) == []
+    assert not any("eager_input_streaming" in tool for tool in of_environment.body["tools"])
+    betas = of_environment.headers["anthropic-beta"].split(",")
+    assert {"first-2026-01-01", "second-2026-01-01", "of-a-header-2026-01-01"} <= set(betas)
+    unset = only(other_server, "answer by flag")
+    assert {"type": "ephemeral"} in marks(unset.body), "five minutes is what the API takes it for"
+    assert not any("eager_input_streaming" in tool for tool in unset.body["tools"])
 
 
 PROGRAM = "code_execution_20260120"
