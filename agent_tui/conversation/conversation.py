@@ -72,7 +72,7 @@ from agent_tui.conversation.system_prompt import build_system_prompt
 from agent_tui.conversation.tool_offer import ToolOffer, make_toolset
 from agent_tui.conversation.usage import UsageTotals
 from agent_tui.conversation.validation import validate_arguments
-from agent_tui.sessions.drafts import Draft
+from agent_tui.drafts import Draft
 from agent_tui.sessions.store import Session
 from agent_tui.settings import Settings
 

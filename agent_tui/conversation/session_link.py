@@ -11,7 +11,7 @@ from agent_tui.agent.agent import Agent
 from agent_tui.agent.events import AgentEvent
 from agent_tui.agent.message_queue import QueueItem, QueueKind
 from agent_tui.agent.messages import Container
-from agent_tui.sessions.drafts import Draft
+from agent_tui.drafts import Draft
 from agent_tui.sessions.store import Session
 from agent_tui.sessions.subscriber import SessionRecorder
 

@@ -2,7 +2,7 @@
 One record, one write; a bad line costs only itself.
 """
 
-from agent_tui.sessions.drafts import Draft
+from agent_tui.drafts import Draft
 from agent_tui.sessions.errors import (
     NoSessionYetError,
     SessionAmbiguousError,

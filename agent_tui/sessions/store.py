@@ -12,8 +12,8 @@ from pathlib import Path
 
 from agent_tui.agent.message_queue import QueueKind
 from agent_tui.agent.messages import AgentMessage, Container, ToolResultMessage, new_id
+from agent_tui.drafts import Draft
 from agent_tui.paths import folder_slug
-from agent_tui.sessions.drafts import Draft
 from agent_tui.sessions.errors import (
     SessionClosedError,
     SessionNotFoundError,

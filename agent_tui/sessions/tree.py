@@ -14,7 +14,7 @@ from agent_tui.agent.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from agent_tui.sessions.drafts import Draft
+from agent_tui.drafts import Draft
 from agent_tui.sessions.records import (
     ContainerRecord,
     DraftRecord,

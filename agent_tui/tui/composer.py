@@ -14,7 +14,7 @@ from textual.binding import Binding
 from textual.message import Message
 from textual.widgets import TextArea
 
-from agent_tui.sessions.drafts import Draft
+from agent_tui.drafts import Draft
 from agent_tui.tui import messages as m
 from agent_tui.tui.completion import Choice, CompletionList, command_choices
 from agent_tui.tui.input_history import InputHistory

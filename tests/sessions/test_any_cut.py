@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from session_making import assistant, every_kind, lines_of, quick_session, result, user
 
 from agent_tui.agent.messages import AgentMessage, ToolResultMessage
+from agent_tui.drafts import Draft
 from agent_tui.sessions import Session, SessionDamagedError
-from agent_tui.sessions.drafts import Draft
 
 NAME = "20260101T000000_0123456789abcdef.jsonl"
 

@@ -7,6 +7,7 @@ import pytest
 from session_making import assistant, lines_of, quick_session, result, user
 
 from agent_tui.agent.messages import AgentMessage, Container
+from agent_tui.drafts import Draft
 from agent_tui.sessions import (
     Session,
     SessionDamagedError,
@@ -14,7 +15,6 @@ from agent_tui.sessions import (
     SessionTooNewError,
 )
 from agent_tui.sessions import reader as reader_module
-from agent_tui.sessions.drafts import Draft
 from agent_tui.sessions.records import MessageRecord, encode
 
 

@@ -8,8 +8,8 @@ import pytest
 from session_making import assistant, every_kind, lines_of, quick_session, result, user
 
 from agent_tui.agent.messages import AgentMessage, BashExecutionMessage, Container
+from agent_tui.drafts import Draft
 from agent_tui.sessions import Session, SessionClosedError
-from agent_tui.sessions.drafts import Draft
 from agent_tui.sessions.records import MAX_DETAILS
 
 

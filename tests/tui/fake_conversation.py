@@ -17,7 +17,7 @@ from agent_tui.conversation.events import (
 )
 from agent_tui.conversation.results import CommandInfo, CommandResult, Submitted
 from agent_tui.conversation.session_link import Restored
-from agent_tui.sessions.drafts import Draft
+from agent_tui.drafts import Draft
 
 COMMANDS = [
     CommandInfo("clear", "/clear", "begin a new conversation"),

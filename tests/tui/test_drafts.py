@@ -4,7 +4,7 @@ import pytest
 
 from agent_tui.conversation.results import CommandResult
 from agent_tui.conversation.session_link import Restored
-from agent_tui.sessions.drafts import Draft
+from agent_tui.drafts import Draft
 from agent_tui.tui import draft_keeper
 from tests.tui.conftest import Drive
 from tests.tui.fake_conversation import FakeConversation
