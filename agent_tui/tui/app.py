@@ -34,6 +34,8 @@ from agent_tui.tui.lines import count
 from agent_tui.tui.opener import Opener, Starter
 from agent_tui.tui.panels.container_panel import ContainerPanel
 from agent_tui.tui.panels.context_panel import ContextPanel
+from agent_tui.tui.panels.loop_panel import LoopPanel
+from agent_tui.tui.panels.mcp_panel import McpPanel
 from agent_tui.tui.panels.side_panel import SidePanel
 from agent_tui.tui.panels.tools_panel import ToolsPanel
 from agent_tui.tui.plain import SafeStatic, ThinRule, choose_scrollbars
@@ -125,6 +127,8 @@ class AgentTuiApp(CalmCrash, ScreenActions, inherit_bindings=False):
                 [
                     ("Tools", ToolsPanel(glyphs, id="tools")),
                     ("Container", ContainerPanel(glyphs, id="container")),
+                    ("Loop", LoopPanel(glyphs, id="loop")),
+                    ("MCP", McpPanel(glyphs, id="mcp", clock=self.clock)),
                     ("Context", ContextPanel(glyphs, id="context")),
                 ],
                 glyphs,
@@ -149,6 +153,7 @@ class AgentTuiApp(CalmCrash, ScreenActions, inherit_bindings=False):
         self.status_line = self.query_one(StatusLine)
         self.panel = self.query_one(SidePanel)
         self.tools_panel = self.query_one(ToolsPanel)
+        self.mcp_panel = self.query_one(McpPanel)
         self.composer.draft_changed = self.drafts.changed
         self.composer.running = lambda: self.desk.running
         self.composer.offer_key = self._offer_key
@@ -317,7 +322,11 @@ class AgentTuiApp(CalmCrash, ScreenActions, inherit_bindings=False):
 
     @on(m.PanelLeft)
     def _panel_left(self) -> None:
-        self.leave_tools()
+        self.leave_panel()
+
+    @on(m.ServerAction)
+    def _server_action(self, message: m.ServerAction) -> None:
+        self.desk.act_on_server(message.action, message.server)
 
     @on(m.PermissionAnswered)
     def _answered(self, message: m.PermissionAnswered) -> None:
@@ -403,7 +412,8 @@ class AgentTuiApp(CalmCrash, ScreenActions, inherit_bindings=False):
 
     def on_key(self, event: events.Key) -> None:
         """What is typed where nothing takes it belongs to the composer."""
-        if self.screen.is_modal or self.queue_view.has_focus or self.tools_panel.has_focus:
+        has_keys = (self.queue_view, self.tools_panel, self.mcp_panel)
+        if self.screen.is_modal or any(widget.has_focus for widget in has_keys):
             return
         if event.is_printable and event.character and event.key not in self.screen.active_bindings:
             self.composer.focus()

@@ -26,6 +26,7 @@ class Glyphs:
     folded: str = "▸"
     open: str = "▾"
     program: str = "▣"
+    branch_start: str = "┌─"
     branch: str = "├─"
     branch_end: str = "└─"
     bar: str = "█"
@@ -48,6 +49,7 @@ class Glyphs:
     info: str = "·"
     warning: str = "!"
     down: str = "↓"
+    arrow: str = "→"
 
 
 UNICODE = Glyphs()
@@ -63,6 +65,7 @@ ASCII = Glyphs(
     folded="[+]",
     open="[-]",
     program="#",
+    branch_start=",-",
     branch="|-",
     branch_end="`-",
     bar="#",
@@ -85,6 +88,7 @@ ASCII = Glyphs(
     info=".",
     warning="!",
     down="v",
+    arrow="->",
 )
 
 

@@ -21,6 +21,7 @@ from agent_tui.agent.events import (
 from agent_tui.conversation.events import ContainerChangedEvent, ConversationEvent
 from agent_tui.tui.context_state import ContextState
 from agent_tui.tui.lines import count, one_line
+from agent_tui.tui.loop_state import LoopState
 from agent_tui.tui.transcript.api_kinds import make_block
 from agent_tui.tui.transcript.lines import Look
 from agent_tui.tui.transcript.program_calls import GROUPED, CallState, Tally
@@ -380,6 +381,7 @@ class Presenter:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self.tools = ToolsState(clock)
+        self.loop = LoopState(clock)
         self.container: ContainerChangedEvent | None = None
         self.context = ContextState()
         self.status = StatusState()
@@ -392,6 +394,7 @@ class Presenter:
         """True while something shown changes with time alone: then the screen ticks."""
         return (
             self.tools.active
+            or self.loop.running
             or self.status.status in ("waiting", "streaming", "stopping")
             or self.retry.attempt > 0
         )
@@ -438,6 +441,10 @@ class Presenter:
 
     def apply(self, event: AgentEvent | ConversationEvent) -> bool:
         """Any event; True when what is shown may have changed. Unknown kinds change nothing."""
+        in_loop = self.loop.apply(event)
+        return self._apply(event) or in_loop
+
+    def _apply(self, event: AgentEvent | ConversationEvent) -> bool:
         match event.type:
             case "message_update":
                 return self.stream(event.event)
@@ -487,6 +494,7 @@ class Presenter:
     def clear(self) -> None:
         """A new conversation: what the panels show of the old one goes."""
         self.tools.clear()
+        self.loop = LoopState(self._clock)
         self.container = None
         self.context = ContextState()
 

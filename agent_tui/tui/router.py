@@ -59,6 +59,8 @@ class Router:
             case "permission_resolved":
                 app.view.panels()
                 await self.close_approval(event.request_id)
+            case "mcp_server_changed":
+                app.mcp_panel.changed(event.server)
             case "server_question":
                 dialog = question_dialog(event, app.glyphs, app.clock)
                 await app.dialogs.add(dialog)
@@ -81,6 +83,7 @@ class Router:
                 app.view.context()
             case _:
                 pass
+        app.view.loop()
         app.view.status()
         app.view.keep_time()
 

@@ -8,6 +8,7 @@ from agent_tui.tui.folder import describe_folder
 from agent_tui.tui.header_line import HeaderLine
 from agent_tui.tui.panels.container_panel import ContainerPanel
 from agent_tui.tui.panels.context_panel import ContextPanel
+from agent_tui.tui.panels.loop_panel import LoopPanel
 from agent_tui.tui.panels.tools_panel import ToolsPanel
 from agent_tui.tui.plain import ThinRule
 from agent_tui.tui.retry_line import RetryLine
@@ -26,6 +27,7 @@ class View:
         self._tools = app.query_one(ToolsPanel)
         self._container = app.query_one(ContainerPanel)
         self._context = app.query_one(ContextPanel)
+        self._loop = app.query_one(LoopPanel)
         self._retry = app.query_one(RetryLine)
         self._left = app.query_one("#left")
         self._status_rule = app.query_one("#status-rule", ThinRule)
@@ -61,6 +63,10 @@ class View:
         self._tools.show(presenter.tools, self._app.clock())
         self._container.show(presenter.container)
         self._context.show(presenter.context)
+        self.loop()
+
+    def loop(self) -> None:
+        self._loop.show(self._app.presenter.loop)
 
     def context(self) -> None:
         self._context.show(self._app.presenter.context)
@@ -91,6 +97,8 @@ class View:
             return "queue"
         if self._tools.has_focus:
             return "tools"
+        if app.mcp_panel.has_focus:
+            return "mcp"
         if app.composer.errand is not None:
             return "errand"
         if app.desk.stopping:
