@@ -370,12 +370,13 @@ class Conversation:
         self.driver.continue_()
 
     async def try_again(self) -> None:
-        """Ask the model again where its last answer failed or was stopped: that answer leaves the
-        conversation. Raises ValueError when there is none, AgentBusyError while busy."""
+        """Ask the model for its last answer again: that one leaves the conversation and stays in
+        the session on a dead branch; results of tools before it are not made again. Raises
+        ValueError when there is none, AgentBusyError while busy."""
         if self.busy:
             raise AgentBusyError
         last = self.messages[-1] if self.messages else None
-        if isinstance(last, AssistantMessage) and last.stop_reason in ("error", "aborted"):
+        if isinstance(last, AssistantMessage):
             self._retry(RetryEvent(1, 0.0, "asked again", last.id))
             self.agent.drop_last_message()
         await self.continue_()

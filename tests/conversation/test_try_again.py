@@ -4,6 +4,7 @@
 from pathlib import Path
 
 from agent_tui.messages_api.errors import ApiError, without_advice
+from agent_tui.sessions.store import Session
 from tests.faults.helpers import kinds, said, talking
 
 OVERLOADED = {"status": 529, "error": "Overloaded", "retry_after": 0}
@@ -12,9 +13,7 @@ OVERLOADED = {"status": 529, "error": "Overloaded", "retry_after": 0}
 async def test_a_wait_says_what_happened_and_the_end_what_to_do(tmp_path: Path) -> None:
     async with talking({**OVERLOADED, "repeat": 3}, {"text": "fine"}, cwd=tmp_path) as talk:
         await talk.say("hello")
-        assert [r.reason for r in talk.retries] == [
-            "Overloaded (529, overloaded_error)."
-        ] * 2
+        assert [r.reason for r in talk.retries] == ["Overloaded (529, overloaded_error)."] * 2
         last = talk.last
         assert last.error_message is not None
         assert "It was tried 3 times." in last.error_message
@@ -59,12 +58,30 @@ async def test_a_stopped_answer_can_be_asked_for_again(tmp_path: Path) -> None:
         assert [kinds(m) for m in talk.bodies[2]["messages"]] == [["text"], ["text"], ["text"]]
 
 
+async def test_a_whole_answer_is_made_anew_and_the_old_one_stays_on_disk(tmp_path: Path) -> None:
+    look = {"tool_calls": [{"name": "list", "input": {"path": "."}}]}
+    turns = (look, {"text": "the old one"}, {"text": "the new one"})
+    kept = Session.create(str(tmp_path), tmp_path / "home")
+    async with talking(*turns, cwd=tmp_path, session=kept) as talk:
+        await talk.say("hello")
+        calls = len(talk.all("tool_execution_start"))
+        assert (await talk.conversation.command("/retry")).error is None
+        await talk.idle()
+        talk.assert_accepted()
+        assert talk.bodies[2]["messages"] == talk.bodies[1]["messages"]
+        assert len(talk.all("tool_execution_start")) == calls == 1, "no tool ran again"
+        assert [m.text for m in talk.conversation.messages][-1] == "the new one"
+        session = talk.conversation.session
+        assert [m.text for m in session.messages()][-1] == "the new one"
+        assert await talk.conversation.recorded()
+        assert session.path is not None
+        assert "the old one" in session.path.read_text(encoding="utf-8")
+
+
 async def test_nothing_to_try_again_is_said(tmp_path: Path) -> None:
     async with talking({"text": "fine"}, cwd=tmp_path) as talk:
-        for _ in range(2):
-            result = await talk.conversation.command("/retry")
-            assert result.error == "There is nothing to try again: the last answer is complete."
-            await talk.say("hello")
+        result = await talk.conversation.command("/retry")
+        assert result.error == "There is nothing to try again: nothing was asked yet."
         assert (await talk.conversation.command("/retry now")).error == "The form is: /retry"
 
 

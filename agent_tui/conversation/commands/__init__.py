@@ -2,7 +2,7 @@
 A face registers its own (such as /keys).
 """
 
-from agent_tui.conversation.commands import basic, container, mcp, sessions, tools, usage
+from agent_tui.conversation.commands import basic, changes, container, mcp, sessions, tools, usage
 from agent_tui.conversation.commands.registry import CommandRegistry
 
 
@@ -10,6 +10,7 @@ def default_registry() -> CommandRegistry:
     """The commands every conversation has."""
     registry = CommandRegistry()
     basic.register(registry)
+    changes.register(registry)
     container.register(registry)
     mcp.register(registry)
     sessions.register(registry)

@@ -83,7 +83,7 @@ async def retry(conversation: "Conversation", arguments: str) -> CommandResult:
     try:
         await conversation.try_again()
     except ValueError:
-        return CommandResult(error="There is nothing to try again: the last answer is complete.")
+        return CommandResult(error="There is nothing to try again: nothing was asked yet.")
     return CommandResult(data={"started": True})
 
 
@@ -107,6 +107,6 @@ def register(registry: CommandRegistry) -> None:
     registry.add("system", "/system", "show the system prompt", system)
     registry.add("login", "/login", "enter a key; it is kept in a private file", login)
     registry.add("logout", "/logout", "remove the stored key", logout)
-    registry.add("retry", "/retry", "ask again where an answer failed or was stopped", retry)
+    registry.add("retry", "/retry", "ask for the last answer again; the old one is kept", retry)
     registry.add("clear", "/clear", "begin a new conversation", clear)
     registry.add("quit", "/quit", "end agent-tui", quit_)
