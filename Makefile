@@ -7,7 +7,7 @@ ARGS ?=
 # Processes that run tests; most tests wait for a terminal or a server. 0: one, as under pytest.
 WORKERS ?= 3
 
-.PHONY: help run test lint types bench soak sabotage snapshots picture config constraints clean
+.PHONY: help run test lint types bench soak sabotage conformance snapshots picture config constraints clean
 
 help:
 	@echo "make run        start agent-tui (ARGS=\"...\" are its arguments)"
@@ -17,6 +17,7 @@ help:
 	@echo "make bench      the benchmarks; fails when one misses its bound"
 	@echo "make soak       thousands of random commands and hundreds of kills (ARGS=\"--seed S\")"
 	@echo "make sabotage   break the product line by line; the tests must notice (ARGS=\"--only 'loop.*'\")"
+	@echo "make conformance  the MCP conformance suite: our client beside the bare SDK (needs npm)"
 	@echo "make snapshots  take the pictures of the screen anew, to be looked at"
 	@echo "make picture    draw docs/screen.svg anew from the running app"
 	@echo "make config     write config.example.toml anew from the settings"
@@ -47,6 +48,9 @@ soak: .venv/.dev
 
 sabotage: .venv/.dev
 	$(BIN)/python .ci/sabotage.py $(ARGS)
+
+conformance: .venv/.dev
+	$(BIN)/python -m tests.mcp_servers.conformance $(ARGS)
 
 snapshots: .venv/.dev
 	$(BIN)/python -m pytest tests/tui --snapshot-update $(ARGS)
