@@ -56,8 +56,8 @@ def _execute(server: str, name: str, alias: str, find: Find, mapper: Mapper) -> 
         except Exception as error:
             text = mapper.secrets.mask(error_text(error, server))
             return ToolResult.text(text, is_error=True, details={"server": server, "tool": name})
-        if "structuredContent" in (raw := raw_of(result)):
-            result.structured_content = raw["structuredContent"]
-        return await mapper.tool_result(result, server=server, tool=name, name=alias)
+        return await mapper.tool_result(
+            raw_of(result), failed=result.is_error, server=server, tool=name, name=alias
+        )
 
     return execute

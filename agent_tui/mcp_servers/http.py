@@ -5,6 +5,7 @@ request and not the whole connection, an error names its HTTP status, and a refu
 lost session is told apart from other errors (facts: What breaks).
 """
 
+import asyncio
 import contextlib
 import json
 import logging
@@ -170,11 +171,13 @@ async def http_transport(
     resolved: Resolved, news: HttpNews, *, sse: bool, auth: "httpx2.Auth | None" = None
 ) -> AsyncGenerator[tuple[Any, Any]]:
     """The pair of streams that a client session speaks over."""
+    # It reads the certificates of the system: too long for the event loop.
+    client = await asyncio.to_thread(make_client, resolved, news, auth)
     if sse:
         from mcp.client.sse import sse_client
 
         def factory(**_: Any) -> "httpx2.AsyncClient":
-            return make_client(resolved, news, auth)
+            return client
 
         async with sse_client(resolved.url, httpx_client_factory=factory) as streams:  # type: ignore[arg-type]
             yield streams
@@ -182,7 +185,7 @@ async def http_transport(
     from mcp.client.streamable_http import streamable_http_client
 
     async with (
-        make_client(resolved, news, auth) as client,
+        client,
         streamable_http_client(
             resolved.url, http_client=client, max_sse_event_size=MAX_EVENT
         ) as streams,

@@ -197,13 +197,16 @@ def _call_result(result: Json) -> None:
         return
     content = result.get("content")
     blocks = cast(list[Any], content) if isinstance(content, list) else [content] if content else []
-    result["content"] = [block(item) for item in blocks]
     if result.get("isError") is not None and not isinstance(result["isError"], bool):
         result["isError"] = bool(result["isError"])
     _complete(result)
-    if "structuredContent" in result:
-        meta = cast(Json, result.setdefault("_meta", {}))
-        meta[RAW] = {"structuredContent": result.pop("structuredContent")}
+    # Megabytes need not go through the session's checks on the event loop.
+    meta = cast(Json, result.setdefault("_meta", {}))
+    meta[RAW] = {
+        "content": [block(item) for item in blocks],
+        "structuredContent": result.pop("structuredContent", None),
+    }
+    result["content"] = []
 
 
 def _prompt_result(result: Json) -> None:

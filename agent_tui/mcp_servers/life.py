@@ -29,7 +29,8 @@ from agent_tui.mcp_servers.listing import (
 )
 from agent_tui.mcp_servers.oauth import TokenStore, stored_auth
 from agent_tui.mcp_servers.server_log import ServerLog
-from agent_tui.mcp_servers.stdio import ServerProcess, stdio_transport
+from agent_tui.mcp_servers.server_process import ServerProcess
+from agent_tui.mcp_servers.stdio import stdio_transport
 from agent_tui.mcp_servers.types import LogLevel, McpError, PromptInfo, ResourceInfo
 from agent_tui.mcp_servers.variables import Resolved
 from agent_tui.text import clean, cut, duration
@@ -478,7 +479,12 @@ async def load_sdk() -> None:
 
 
 def _import_sdk() -> None:
+    import anyio
+    import anyio.lowlevel
     import jsonschema  # noqa: F401
     import mcp.client.auth
     import mcp.client.sse
     import mcp.client.streamable_http  # noqa: F401
+
+    # A tenth of a second of work that anyio puts off until its first use.
+    anyio.run(anyio.lowlevel.checkpoint)

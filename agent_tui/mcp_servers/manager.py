@@ -29,8 +29,8 @@ from agent_tui.mcp_servers.life import Catalog, Kind, Surroundings
 from agent_tui.mcp_servers.offers import Offers, Server
 from agent_tui.mcp_servers.results import Mapper
 from agent_tui.mcp_servers.server_log import ServerLog
+from agent_tui.mcp_servers.server_process import all_closed
 from agent_tui.mcp_servers.snapshots import approval_text, config_lines, target_text
-from agent_tui.mcp_servers.stdio import all_closed
 from agent_tui.mcp_servers.types import (
     Approval,
     CapText,

@@ -15,7 +15,7 @@ import mimetypes
 import re
 import secrets as random
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -59,9 +59,12 @@ class Mapper:
     secrets: Secrets
     folder: Path | None = None
 
-    async def tool_result(self, result: Any, *, server: str, tool: str, name: str) -> ToolResult:
-        """Of a CallToolResult. structuredContent is told when the content has no text."""
-        return await asyncio.to_thread(self._tool_result, result, server, tool, name)
+    async def tool_result(
+        self, raw: Mapping[str, Any], *, failed: bool, server: str, tool: str, name: str
+    ) -> ToolResult:
+        """raw: what lenient.py has left of a result: content (blocks as it makes them) and
+        structuredContent, which is told when the content has no text."""
+        return await asyncio.to_thread(self._tool_result, raw, failed, server, tool, name)
 
     async def resource(self, contents: Iterable[Any], name: str) -> list[Block]:
         """Of the contents of a resource."""
@@ -77,10 +80,11 @@ class Mapper:
 
     # --- in a thread ------------------------------------------------------------------------
 
-    def _tool_result(self, result: Any, server: str, tool: str, name: str) -> ToolResult:
-        failed = bool(result.is_error)
-        content = list(result.content or [])
-        structured = result.structured_content
+    def _tool_result(
+        self, raw: Mapping[str, Any], failed: bool, server: str, tool: str, name: str
+    ) -> ToolResult:
+        content: list[Any] = [_Fields(item) for item in raw.get("content") or []]
+        structured = raw.get("structuredContent")
         if structured is not None and not any(_text_of(block) for block in content):
             content.append(_Text(json.dumps(structured, ensure_ascii=False, indent=1)))
         mapped = self._map(content, name, images=not failed)
@@ -111,6 +115,17 @@ class _Text:
 
     text: str
     type: str = "text"
+
+
+class _Fields:
+    """A block as it was sent, read as the SDK's types are."""
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self._fields = fields
+
+    def __getattr__(self, name: str) -> Any:
+        value = self._fields.get("mimeType" if name == "mime_type" else name)
+        return _Fields(value) if isinstance(value, dict) else value
 
 
 @dataclass(frozen=True, slots=True)

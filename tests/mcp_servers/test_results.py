@@ -29,14 +29,9 @@ def mapper(outputs: Path) -> Mapper:
 
 
 async def mapped(mapper: Mapper, *content: Any, structured: Any = None, failed: bool = False):
-    """A result as it comes through the tap and the SDK's types."""
-    from mcp_types import CallToolResult
-
-    result = CallToolResult.model_validate(
-        {"content": [block(item) for item in content], "isError": failed}, by_name=False
-    )
-    result.structured_content = structured
-    return await mapper.tool_result(result, server="zoo", tool="t", name="zoo__t")
+    """A result as it comes through the tap."""
+    raw = {"content": [block(item) for item in content], "structuredContent": structured}
+    return await mapper.tool_result(raw, failed=failed, server="zoo", tool="t", name="zoo__t")
 
 
 def text(value: str) -> dict[str, str]:

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tui.mcp_servers.server_log import BURST, MAX_FILE, ServerLog
-from agent_tui.mcp_servers.stdio import child_environment, mended, parse_line
+from agent_tui.mcp_servers.server_process import child_environment
+from agent_tui.mcp_servers.stdio import mended, parse_line
 
 ANSWER = {"jsonrpc": "2.0", "id": 1, "result": {"a": 1}}
 
