@@ -271,7 +271,7 @@ class McpManager:
         at which the browser ended (the first of both ways counts). Reconnects. Raises McpError.
         """
         from agent_tui.mcp_servers.life import load_sdk
-        from agent_tui.mcp_servers.oauth import login
+        from agent_tui.mcp_servers.login import login
 
         server = self._remote(name)
         assert server.entry.config is not None

@@ -12,7 +12,7 @@ import pytest
 
 from agent_tui.mcp_servers import oauth
 from agent_tui.mcp_servers.config import parse_server
-from agent_tui.mcp_servers.oauth import read_paste
+from agent_tui.mcp_servers.login import read_paste
 from agent_tui.mcp_servers.types import McpError
 from tests.mcp_servers.conftest import Keeper, content_of, is_private, text_of, until
 from tests.mcp_servers.zoo_auth import Gate, gated, visit, where_it_leads
@@ -228,6 +228,47 @@ async def test_a_token_of_another_process_is_taken_up(keeper: Keeper, make_keepe
         await until(lambda: keeper.manager.state("zoo") == "connected")
         assert text_of(await keeper.call("zoo__echo", text="in")) == "in"
         await other.manager.close()
+
+
+@pytest.mark.parametrize("method", ["secret", "signed"])
+async def test_a_program_s_own_login_needs_no_person(keeper: Keeper, method: str):
+    with gated() as zoo:
+        gate = zoo.refuse
+        assert isinstance(gate, Gate)
+        oauth = {"grant": "client_credentials", "client_id": "robot", "issuer": zoo.base}
+        oauth |= {"client_secret": "s3cret"} if method == "secret" else {
+            "private_key": ec_key(), "signing_algorithm": "ES256"}  # fmt: skip
+        keeper.manager.add(parse_server("zoo", {"url": zoo.url, "oauth": oauth}))
+        await keeper.state("zoo", "connected")
+        assert gate.grants == ["client_credentials"] and gate.authorized == []
+        assert text_of(await keeper.call("zoo__echo", text="in")) == "in"
+        assert "s3cret" not in repr(keeper.manager.config_lines("zoo"))
+
+
+def ec_key() -> str:
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    pem, pkcs8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    return key.private_bytes(pem, pkcs8, serialization.NoEncryption()).decode()
+
+
+async def test_rights_that_a_call_lacks_are_asked_for_with_the_next_login(keeper: Keeper):
+    with gated(scope="read") as zoo:
+        gate = await connected(keeper, zoo)
+        await keeper.manager.login("zoo", show_url=browse)
+        await keeper.state("zoo", "connected")
+        gate.scope_of_calls = "read write"
+        result = await keeper.call("zoo__echo", text="x")
+        assert result.is_error and "more rights than the login gave: write" in text_of(result)
+        assert keeper.manager.state("zoo") == "needs_auth"
+        await keeper.manager.login("zoo", show_url=browse)
+        await keeper.state("zoo", "connected")
+        assert [set(asked["scope"].split()) for asked in gate.authorized] == [
+            {"read"}, {"read", "write"},
+        ]  # fmt: skip
+        assert text_of(await keeper.call("zoo__echo", text="in")) == "in"
 
 
 @pytest.mark.parametrize(

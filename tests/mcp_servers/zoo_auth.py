@@ -17,8 +17,11 @@ class Gate:
 
     expires_in: int = 3600
     denies: bool = False
+    scope: str = ""
+    scope_of_calls: str = ""
     token_path: str = "/deep/token"
     tokens: set[str] = field(default_factory=set)
+    scopes: dict[str, str] = field(default_factory=dict)
     refresh_tokens: set[str] = field(default_factory=set)
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     registered: list[dict] = field(default_factory=list)
@@ -65,11 +68,18 @@ class Gate:
 
     def let_in(self, visit: Visit) -> bool:
         token = visit.headers.get("authorization", "").removeprefix("Bearer ")
-        if token in self.tokens:
-            return True
         metadata = f"{self.base}/.well-known/oauth-protected-resource/mcp"
-        visit.reply(401, www_authenticate=f'Bearer resource_metadata="{metadata}"')
-        return False
+        said = f'Bearer resource_metadata="{metadata}"'
+        if token not in self.tokens:
+            more = f', scope="{self.scope}"' if self.scope else ""
+            visit.reply(401, www_authenticate=said + more)
+            return False
+        wanted = set(self.scope_of_calls.split())
+        if b'"tools/call"' in visit.body and not wanted <= set(self.scopes[token].split()):  # type: ignore[attr-defined]
+            more = f', error="insufficient_scope", scope="{self.scope_of_calls}"'
+            visit.reply(403, www_authenticate=said + more)
+            return False
+        return True
 
     def authorize(self, visit: Visit) -> None:
         asked = {k: v[0] for k, v in parse_qs(urlsplit(visit.path).query).items()}
@@ -83,7 +93,12 @@ class Gate:
     def token(self, visit: Visit) -> None:
         body = {k: v[0] for k, v in parse_qs(visit.body.decode()).items()}  # type: ignore[attr-defined]
         self.grants.append(body["grant_type"])
-        if body["grant_type"] == "authorization_code":
+        scope = body.get("scope", "")
+        if body["grant_type"] == "client_credentials":
+            basic = visit.headers.get("authorization", "").startswith("Basic ")
+            good = basic or body.get("client_assertion", "").count(".") == 2
+        elif body["grant_type"] == "authorization_code":
+            scope = self.codes.get(body.get("code", ""), {}).get("scope", "")
             good = body.get("code") in self.codes and "code_verifier" in body
         else:
             good = body.get("refresh_token") in self.refresh_tokens
@@ -93,9 +108,10 @@ class Gate:
             return
         token, refresh = f"access-{secrets.token_hex(8)}", f"refresh-{secrets.token_hex(8)}"
         self.tokens.add(token)
+        self.scopes[token] = scope
         self.refresh_tokens.add(refresh)
         said = {"access_token": token, "token_type": "bearer", "expires_in": self.expires_in,
-                "refresh_token": refresh}  # fmt: skip
+                "refresh_token": refresh} | ({"scope": scope} if scope else {})  # fmt: skip
         visit.reply(200, json.dumps(said), "application/json")
 
 
