@@ -232,7 +232,7 @@ class ServerConnection:
         if life.process.ended_by_itself:
             await life.process.settle()
             text = life.process.how_it_ended()
-        said = self.around.server_log.stderr_tail()
+        said = [line for line in self.around.server_log.stderr_tail() if line not in text]
         return (f"{text}. It said: {cut(' | '.join(said), 400)}" if said else text), True
 
     def _try_sse(self, error: BaseException, life: Life) -> bool:

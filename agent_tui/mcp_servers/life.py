@@ -212,7 +212,8 @@ class Life:
             self.process = await ServerProcess.start(
                 self._resolved, around.environ, around.server_log
             )
-            return _tapped(stdio_transport(self.process, around.server_log), self.tap)
+            transport = stdio_transport(self.process, around.server_log, around.noted)
+            return _tapped(transport, self.tap)
         self.store = TokenStore(self._resolved.url, around.server_log.secrets.add)
         auth = await asyncio.to_thread(stored_auth, self.store, self._resolved.oauth)
         news = HttpNews(

@@ -7,12 +7,15 @@ messages are read in a thread, and an answer that is no valid one fails its own 
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from agent_tui.mcp_servers.server_log import ServerLog
 from agent_tui.mcp_servers.server_process import BEGINNINGS, ServerEndedError, ServerProcess
 from agent_tui.text import clean, cut
+
+Note = Callable[[str], None]
+"""Takes a line for the user."""
 
 MAX_JUNK = 2 * 1024 * 1024
 """Bytes on stdout, since the last message, that are none."""
@@ -21,9 +24,10 @@ _IN_THREAD = 64 * 1024
 
 @contextlib.asynccontextmanager
 async def stdio_transport(
-    process: ServerProcess, server_log: ServerLog
+    process: ServerProcess, server_log: ServerLog, note: Note
 ) -> AsyncGenerator[tuple[Any, Any]]:
-    """The pair of streams that a client session speaks over. Leaving it ends the process."""
+    """The pair of streams that a client session speaks over. Leaving it ends the process.
+    note: see messages()."""
     import anyio
     from mcp.shared.message import SessionMessage
 
@@ -33,7 +37,7 @@ async def stdio_transport(
     async def read() -> None:
         async with into:
             with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                async for message in messages(process, server_log):
+                async for message in messages(process, server_log, note):
                     await into.send(SessionMessage(message))
 
     async def write() -> None:
@@ -59,9 +63,11 @@ async def stdio_transport(
                 await asyncio.shield(closing)
 
 
-async def messages(process: ServerProcess, server_log: ServerLog) -> AsyncGenerator[Any]:
-    """The JSON-RPC messages of a process. Other lines go to the log; too many of them are the
-    end, with the first of them as the reason."""
+async def messages(
+    process: ServerProcess, server_log: ServerLog, note: Note
+) -> AsyncGenerator[Any]:
+    """The JSON-RPC messages of a process. Other lines go to the log, and note hears of the first;
+    too many of them are the end, with the first of them as the reason."""
     junk = 0
     first_junk = ""
     while (line := await process.lines.next()) is not None:
@@ -75,14 +81,21 @@ async def messages(process: ServerProcess, server_log: ServerLog) -> AsyncGenera
                 yield message
             continue
         server_log.feed("stdout", line + b"\n")
-        first_junk = first_junk or clean(cut(line[:400].decode("utf-8", "replace"), 100))
         junk += len(line)
+        if not first_junk and (first_junk := _first_words(line)):
+            note(f"it writes to its standard output what is no MCP message: {first_junk}")
         # What is ready does not suspend by itself.
         await asyncio.sleep(0)
         if junk > MAX_JUNK:
             process.lines.fail(
                 f"it writes something else than MCP messages to its standard output: {first_junk}"
             )
+
+
+def _first_words(output: bytes) -> str:
+    """The first line in it that says something, short."""
+    lines = output[:400].decode("utf-8", "replace").splitlines()
+    return next((said for line in lines if (said := clean(cut(line, 80)).strip())), "")
 
 
 def parse_line(line: bytes) -> list[Any]:

@@ -239,6 +239,8 @@ async def test_what_is_wrong_is_one_clear_line(keeper: Keeper, kind: str, fields
     keeper.add("bad", kind, **fields)
     snapshot = await keeper.state("bad", "failed")
     assert says in (snapshot.error or "") and "\n" not in (snapshot.error or "")
+    # One line is what it is to be on a screen, too.
+    assert "⏎" not in snapshot.error and len(snapshot.error) < 200
     await keeper.ready("good")
     assert text_of(await keeper.call("good__echo", text="fine")) == "fine"
     assert not [name for name in keeper.tools() if name.startswith("bad__")]
@@ -343,6 +345,8 @@ async def test_noise_is_kept_apart_from_messages_and_without_secrets(keeper: Kee
     assert text_of(await keeper.call("zoo__echo", text="x")) == "x"
     log = "\n".join(keeper.manager.log_tail("zoo"))
     assert "stdout: Starting..." in log and "stdout: DEBUG called" in log
+    [notice] = keeper.notices("zoo")
+    assert notice == "it writes to its standard output what is no MCP message: Starting..."
     assert "stderr: listening with ***" in log
     assert "\x1b" not in log and "s3cret" not in log
     assert "s3cret" not in content_of(keeper.manager.log_path("zoo"))
