@@ -61,6 +61,16 @@ def trust_file() -> Path:
     return home() / "trust.json"
 
 
+def choices_file() -> Path:
+    """What was chosen on the screen; may be missing."""
+    return home() / "choices.json"
+
+
+def history_dir() -> Path:
+    """What was sent, by folder; made 0700 when missing. Raises PathError."""
+    return private_folder(home() / "history")
+
+
 def mcp_file() -> Path:
     """The user's MCP servers; may be missing."""
     return home() / "mcp.json"

@@ -11,6 +11,7 @@ from agent_tui.settings_layers import (
     Loaded,
     SettingsError,
     load_settings,
+    parse_setting,
 )
 from agent_tui.settings_model import Settings
 from agent_tui.settings_values import ConnectorServer, ProviderName, ThinkingLevel, ToolExposure
@@ -26,5 +27,6 @@ __all__ = [
     "ThinkingLevel",
     "ToolExposure",
     "load_settings",
+    "parse_setting",
     "settings_toml_example",
 ]

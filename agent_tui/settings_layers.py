@@ -13,12 +13,15 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from agent_tui import paths
+from agent_tui import choices, paths
 from agent_tui.settings_model import NEVER_IN_PROJECT, SECRET, Settings, is_table
 from agent_tui.text import clean, cut
 from agent_tui.toml_file import TomlFile, TomlFileError, read_toml
 
 ENV_PREFIX = "AGENT_TUI_"
+CHOSEN = "chosen on the screen"
+"""How the source of a remembered choice begins."""
+
 RESERVED_VARIABLES = frozenset({"HOME", "LOOP_CASES", "RECORDINGS", "TEST_REPORT"})
 
 _TABLES: dict[str, tuple[str, ...]] = {"mcp": ("servers",)}
@@ -47,6 +50,11 @@ class Loaded:
     user_file: Path | None = None
     project_file: Path | None = None
 
+    def explicit(self, name: str) -> bool:
+        """Whether somebody has set it: a choice that was remembered can be passed over."""
+        source = self.sources.get(name, "default")
+        return source != "default" and not source.startswith(CHOSEN)
+
 
 @dataclass(slots=True)
 class _Layer:
@@ -59,12 +67,13 @@ class _Layer:
 
 def load_settings(
     *, cwd: str, flags: dict[str, Any] | None = None, config: str | None = None,
-    trusted: bool = False, environ: Mapping[str, str] | None = None,
+    trusted: bool = False, environ: Mapping[str, str] | None = None, remembered: bool = False,
 ) -> Loaded:  # fmt: skip
     """Raises SettingsError. flags: only those given on the command line, by setting.
 
     config: read instead of the user's config.toml; it must exist. trusted: whether the
-    project's file counts. A value is taken whole from the highest place that has it.
+    project's file counts. remembered: choices made on the screen count before the defaults. A
+    value is taken whole from the highest place that has it.
     """
     user_file = Path(config).expanduser() if config is not None else paths.config_file()
     user, project = _files(user_file, paths.project_config(cwd), config is not None, trusted)
@@ -73,6 +82,7 @@ def load_settings(
         _environment(os.environ if environ is None else environ),
         project,
         user,
+        _remembered() if remembered else _Layer(),
     ]
     loaded = Loaded(Settings(), dict.fromkeys(Settings.model_fields, "default"))
     loaded.user_file = user_file
@@ -86,6 +96,8 @@ def load_settings(
         loaded.settings = Settings(**values)
     except ValidationError as error:
         raise SettingsError(*_problems(error, loaded.sources)) from None
+    if remembered and not loaded.settings.remember_choices:
+        return load_settings(cwd=cwd, flags=flags, config=config, trusted=trusted, environ=environ)
     return loaded
 
 
@@ -143,6 +155,34 @@ def _unknown_in_table(file: TomlFile, table: str, value: Any) -> list[str]:
         where = f"{file.path}:{line}" if line else str(file.path)
         found.append(f"{clean(where)}: unknown key {clean(name)}: did you mean {table}.{close[0]}?")
     return found
+
+
+def _remembered() -> _Layer:
+    """What does not fit (another version wrote it, somebody edited it) is as if never chosen."""
+    layer = _Layer()
+    for name, value in choices.read().items():
+        try:
+            given: dict[str, Any] = {name: value}
+            Settings(**given)
+        except ValidationError:
+            layer.warnings.append(
+                f"{clean(paths.choices_file())}: {name} = {clean(cut(repr(value), 80))} does not "
+                "fit and is not used; choose again."
+            )
+        else:
+            layer.values[name] = value
+            layer.sources[name] = f"{CHOSEN} ({paths.choices_file()})"
+    return layer
+
+
+def parse_setting(name: str, text: str) -> Any:
+    """The value that `text` means for this setting, as in an environment variable. Raises
+    SettingsError, one clear line."""
+    try:
+        given: dict[str, Any] = {name: text}
+        return getattr(Settings(**given), name)
+    except ValidationError as error:
+        raise SettingsError(*_problems(error, {name: "/settings"})) from None
 
 
 def _project_file(path: Path) -> _Layer:

@@ -3,12 +3,13 @@
 
 from typing import Annotated, Literal, get_origin
 
-from pydantic import BeforeValidator, Field, SecretStr, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, StringConstraints
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from agent_tui.settings_values import (
     ConnectorServer,
+    Keys,
     Number,
     ProviderName,
     Seconds,
@@ -20,6 +21,7 @@ from agent_tui.settings_values import (
     names,
     pairs,
     table,
+    theme_name,
 )
 
 SECRET = frozenset({"api_key", "auth_token", "headers", "connector"})
@@ -260,9 +262,8 @@ class Settings(BaseSettings):
         description="A run stops after so many seconds; unset: no limit.",
         examples=[600],
     )
-    theme: str = Field(
+    theme: Annotated[str, AfterValidator(theme_name)] = Field(
         default="auto",
-        min_length=1,
         title="Theme",
         description="Colours of the screen: auto, dark, light, high-contrast, ansi, "
         "or a theme of Textual.",
@@ -276,6 +277,49 @@ class Settings(BaseSettings):
         default="folded",
         title="Thinking on screen",
         description="How thinking is shown in the transcript.",
+    )
+    reduced_motion: bool = Field(
+        default=False,
+        title="Reduced motion",
+        description="Nothing glides or blinks, and what streams comes in fewer, larger steps.",
+    )
+    notify: Literal["auto", "bell", "osc9", "off"] = Field(
+        default="auto",
+        title="Notifications",
+        description="How it tells that a run has ended or a question waits while the terminal is "
+        "not in front: the bell, a message of the terminal (osc9), or what it is known to show "
+        "(auto).",
+    )
+    terminal_title: bool = Field(
+        default=True,
+        title="Title of the terminal",
+        description="Whether the window's title says the folder and what goes on.",
+    )
+    progress: Literal["auto", "on", "off"] = Field(
+        default="auto",
+        title="Progress in the terminal",
+        description="Whether a run shows in the tab or task bar (OSC 9;4); auto: where the "
+        "terminal is known to have that.",
+    )
+    remember_choices: bool = Field(
+        default=True,
+        title="Choices remembered",
+        description="Whether model, effort and theme chosen on the screen hold for later "
+        "conversations where no file, variable or flag says other.",
+    )
+    history_size: Annotated[int, Number] = Field(
+        default=1000,
+        ge=0,
+        le=100_000,
+        title="Input history",
+        description="How many messages of each folder are kept for Up and Ctrl+R in later "
+        "starts; 0: none.",
+    )
+    keys: Annotated[dict[str, Keys], BeforeValidator(table)] = Field(
+        default_factory=dict[str, str],
+        title="Keys",
+        description="Other keys, by the names that /keys lists; several stand apart by commas.",
+        examples=[{"editor": "ctrl+e", "newline": "ctrl+j,shift+enter"}],
     )
     demo_speed: Annotated[float, Number] = Field(
         default=400.0,

@@ -1,5 +1,6 @@
 """The forms of single settings: what turns "read,grep", "Name: value" or JSON into a value."""
 
+import difflib
 import json
 from typing import Annotated, Literal
 
@@ -12,6 +13,8 @@ from pydantic import (
     SecretStr,
     StringConstraints,
 )
+
+from agent_tui.theme_names import OWN_THEMES, THEME_NAMES
 
 ThinkingLevel = Literal["off", "low", "medium", "high", "xhigh", "max"]
 
@@ -104,6 +107,24 @@ def keep(value: object) -> object:
     return "off" if word in (False, "off", "false", "no") else word
 
 
+def theme_name(name: str) -> str:
+    if name in THEME_NAMES:
+        return name
+    close = difflib.get_close_matches(name.lower().replace("_", "-"), THEME_NAMES, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"try {', '.join(OWN_THEMES)} or auto."
+    raise ValueError(f"there is no such theme: {hint}")
+
+
+def _key_list(value: object) -> object:
+    """["ctrl+j", "shift+enter"] beside "ctrl+j,shift+enter"."""
+    if isinstance(value, list) and all(isinstance(key, str) for key in value):  # pyright: ignore[reportUnknownVariableType]
+        return ",".join(value)  # pyright: ignore[reportUnknownArgumentType]
+    return value
+
+
+Keys = Annotated[
+    str, BeforeValidator(_key_list), StringConstraints(strip_whitespace=True, min_length=1)
+]
 ServerName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
 Number = BeforeValidator(no_bool)
 Seconds = Annotated[float, Number, Field(gt=0, allow_inf_nan=False)]

@@ -1,4 +1,5 @@
 import os
+import tempfile
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -8,14 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
+from agent_tui import choices, paths
 from agent_tui.settings import (
     Loaded,
     Settings,
     SettingsError,
     load_settings,
+    parse_setting,
     settings_toml_example,
 )
+from agent_tui.settings_write import write_setting
 from agent_tui.text import SafeText
+from agent_tui.toml_file import TomlFileError
 
 ROOT = Path(__file__).resolve().parent.parent
 KEY = "sk-ant-secret-value"
@@ -61,15 +66,18 @@ def test_defaults_are_those_of_the_design(home: Path, tmp_path: Path):
 
 
 def test_flags_win_over_environment_over_project_over_user_over_defaults(home: Path, project: Path):
-    user = write(home / "config.toml", 'model = "u"\nthinking = "low"\ntheme = "u"\nallow = ["u"]')
+    user = write(
+        home / "config.toml", 'model = "u"\nthinking = "low"\ntheme = "nord"\nallow = ["u"]'
+    )
     own = write(
-        project / ".agent-tui/config.toml", '# mine\nmodel = "p"\nthinking = "high"\ntheme = "p"'
+        project / ".agent-tui/config.toml",
+        '# mine\nmodel = "p"\nthinking = "high"\ntheme = "light"',
     )
     environ = {"AGENT_TUI_MODEL": "e", "AGENT_TUI_THINKING": "max"}
     loaded = load(project, flags={"model": "f"}, trusted=True, environ=environ)
     settings = loaded.settings
     assert (settings.model, settings.thinking, settings.theme, settings.allow) == (
-        "f", "max", "p", ["u"],
+        "f", "max", "light", ["u"],
     )  # fmt: skip
     assert {key: loaded.sources[key] for key in ("model", "thinking", "theme", "allow")} == {
         "model": "flag",
@@ -185,7 +193,7 @@ def test_a_trusted_project_still_brings_no_keys(home: Path, project: Path):
 def test_unknown_keys_are_named_with_line_and_nearest_name(home: Path, tmp_path: Path):
     path = write(
         home / "config.toml",
-        'theme = """\nmodle = 1\n"""\nmodle = "x"\nmax-tokens = 5\n[mcp.servrs]\na = 1\n'
+        'system_prompt = """\nmodle = 1\n"""\nmodle = "x"\nmax-tokens = 5\n[mcp.servrs]\na = 1\n'
         '[heders]\nX = "1"\n[zzz]\n',
     )
     loaded = load(tmp_path, environ={"AGENT_TUI_THINKNG": "low"})
@@ -394,3 +402,96 @@ def test_every_setting_tells_what_it_is():
     for name, info in Settings.model_fields.items():
         assert info.title and info.description, name
         assert info.description.endswith("."), name
+
+
+# --- one setting changed in a file -------------------------------------------------------
+
+
+def test_a_setting_is_changed_and_the_rest_of_the_file_stays(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "config.toml",
+        '# mine\nmodel = "a" # why\nunknown = 1\n\n# servers\n[mcp.servers.x]\ncommand = "y"\n',
+    )
+    write_setting(path, "model", "b")
+    write_setting(path, "max_turns", 3)
+    text = path.read_text()
+    assert tomllib.loads(text) == {
+        "model": "b",
+        "unknown": 1,
+        "max_turns": 3,
+        "mcp": {"servers": {"x": {"command": "y"}}},
+    }
+    for kept in ("# mine\n", 'model = "b" # why\n', "# servers\n", "[mcp.servers.x]\n"):
+        assert kept in text
+    assert path.stat().st_mode & 0o777 == 0o600
+    write_setting(path, "keys", {"send": "ctrl+s"})
+    write_setting(path, "max_turns", None)
+    loaded = load(tmp_path, config=str(path))
+    assert loaded.settings.keys == {"send": "ctrl+s"} and loaded.settings.max_turns is None
+
+
+@given(st.sampled_from(["", "# c\n", 'model = "x"\n', "[keys]\nsend = 'x'\n", "a.b = 1\n[t]\n"]))
+def test_whatever_stands_there_the_value_is_read_back(text: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = write(Path(folder) / "c.toml", text)
+        before = tomllib.loads(text)
+        write_setting(path, "theme", "light")
+        assert tomllib.loads(path.read_text()) == before | {"theme": "light"}
+        write_setting(path, "theme", None)
+        assert tomllib.loads(path.read_text()) == before
+
+
+def test_a_broken_file_is_named_and_left_alone(tmp_path: Path) -> None:
+    path = write(tmp_path / "config.toml", 'model = "a\n')
+    with pytest.raises(TomlFileError, match=r"config\.toml:1"):
+        write_setting(path, "theme", "dark")
+    assert path.read_text() == 'model = "a\n'
+
+
+def test_a_typed_value_is_read_as_in_the_environment() -> None:
+    assert parse_setting("max_turns", "5") == 5
+    assert parse_setting("show_panel", "off") is False
+    assert parse_setting("keys", '{"send": ["ctrl+s", "enter"]}') == {"send": "ctrl+s,enter"}
+    with pytest.raises(
+        SettingsError, match=r"^/settings: max_turns = 'x': must be a valid integer"
+    ):
+        parse_setting("max_turns", "x")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("drak", "did you mean dark"), ("high_contrast", "high-contrast"),
+                       ("zzzz", "try dark, light")],
+)  # fmt: skip
+def test_an_unknown_theme_is_named_with_the_nearest(tmp_path: Path, name: str, hint: str) -> None:
+    path = write(tmp_path / "config.toml", f'theme = "{name}"\n')
+    assert hint in refusal(tmp_path, config=str(path))
+
+
+# --- choices made on the screen ------------------------------------------------------------
+
+
+def test_a_choice_holds_where_nothing_else_is_said(home: Path, tmp_path: Path) -> None:
+    choices.remember("model", "m-2")
+    choices.remember("theme", "light")
+    assert load(tmp_path).settings.model != "m-2", "programs get what is configured"
+    loaded = load(tmp_path, remembered=True)
+    assert (loaded.settings.model, loaded.settings.theme) == ("m-2", "light")
+    assert loaded.sources["model"] == f"chosen on the screen ({paths.choices_file()})"
+    assert not loaded.explicit("model")
+    write(home / "config.toml", 'model = "m-3"\n')
+    loaded = load(tmp_path, remembered=True)
+    assert (loaded.settings.model, loaded.explicit("model")) == ("m-3", True)
+    assert paths.choices_file().stat().st_mode & 0o777 == 0o600
+
+
+def test_choices_can_be_switched_off(home: Path, tmp_path: Path) -> None:
+    choices.remember("theme", "light")
+    for value, theme in (("false", "auto"), ("true", "light")):
+        write(home / "config.toml", f"remember_choices = {value}\n")
+        assert load(tmp_path, remembered=True).settings.theme == theme
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"theme": 3}', '{"theme": "gone"}', '{"x": 1}'])
+def test_a_choice_that_does_not_fit_stops_nothing(home: Path, tmp_path: Path, text: str) -> None:
+    write(home / "choices.json", text)
+    assert load(tmp_path, remembered=True).settings.theme == "auto"

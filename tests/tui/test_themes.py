@@ -4,7 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 from textual.color import Color
+from textual.theme import BUILTIN_THEMES
 
+from agent_tui.theme_names import OWN_THEMES, TEXTUAL_THEMES
 from agent_tui.tui.themes import DARK, HIGH_CONTRAST, LIGHT, THEMES, no_color, pick_theme
 from tests.tui.conftest import Drive
 
@@ -51,6 +53,11 @@ def contrast(first: str, second: str) -> float:
 )
 def test_which_theme(wanted: str, environ: dict[str, str], picked: str):
     assert pick_theme(wanted, environ) == picked
+
+
+def test_the_settings_know_the_themes_there_are():
+    assert sorted(TEXTUAL_THEMES) == sorted(BUILTIN_THEMES)
+    assert tuple(theme.name for theme in THEMES) == OWN_THEMES
 
 
 def test_an_empty_no_color_does_not_count():
