@@ -41,9 +41,11 @@ from agent_tui.tui.panels.tools_panel import ToolsPanel
 from agent_tui.tui.plain import SafeStatic, ThinRule, choose_scrollbars
 from agent_tui.tui.presenter import Presenter
 from agent_tui.tui.queue_view import QueueView
+from agent_tui.tui.reading import Reading
 from agent_tui.tui.retry_line import RetryLine
 from agent_tui.tui.router import Router
 from agent_tui.tui.run import run_app
+from agent_tui.tui.search_line import SearchLine
 from agent_tui.tui.status_line import StatusLine
 from agent_tui.tui.terminal_restore import ExitLadder
 from agent_tui.tui.themes import DEFAULTS, THEMES, no_color, pick_theme
@@ -56,7 +58,7 @@ if TYPE_CHECKING:
 __all__ = ["AgentTuiApp", "run_app"]
 
 
-class AgentTuiApp(CalmCrash, ScreenActions, inherit_bindings=False):
+class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
     """See module docstring. settings: theme, show_panel, show_thinking and keys are read here.
 
     first_prompt is sent as soon as there is a conversation; banner is shown before it.
@@ -113,6 +115,7 @@ class AgentTuiApp(CalmCrash, ScreenActions, inherit_bindings=False):
                 yield HeaderLine(glyphs, id="header")
                 yield ThinRule(glyphs, classes="rule", id="header-rule")
                 yield self.make_transcript()
+                yield SearchLine(glyphs, self.key_table, id="search")
                 yield RetryLine(glyphs, id="retry")
                 yield DialogArea(id="dialogs")
                 yield ThinRule(glyphs, classes="rule", id="queue-rule")

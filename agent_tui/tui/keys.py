@@ -9,12 +9,12 @@ from typing import Literal
 
 from textual.binding import Binding
 
-Where = Literal["composer", "screen", "queue", "tools", "dialog"]
+Where = Literal["composer", "screen", "search", "transcript", "queue", "tools", "dialog"]
 HintState = Literal[
     "idle", "draft", "running", "stopping", "paused", "queue", "tools", "calls", "dialog",
-    "asked", "errand",
+    "asked", "errand", "search", "transcript", "matches",
 ]  # fmt: skip
-"""calls: some can be stopped alone. dialog: a question waits; asked: it has the focus."""
+"""calls: some can be stopped alone. matches: the transcript in a search. dialog: a question waits; asked: it has the focus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,14 @@ KEYS: tuple[Key, ...] = (
     Key("fold_tools", "ctrl+o", "toggle_tools", "screen", "Fold or open tool output"),
     Key("fold_thinking", "ctrl+t", "toggle_thinking", "screen",
         "Fold or open thinking"),
+    Key("search", "ctrl+f", "search", "screen", "Search the transcript",
+        {"idle": "search"}),
+    Key("transcript", "f8,alt+t", "focus_transcript", "screen",
+        "To the transcript, and back"),
+    Key("prompt_previous", "ctrl+up,alt+pageup", "previous_prompt", "screen",
+        "To the message you sent before"),
+    Key("prompt_next", "ctrl+down,alt+pagedown", "next_prompt", "screen",
+        "To the message you sent after it, then to the end"),
     Key("page_up", "pageup", "page_up", "screen", "Scroll up"),
     Key("page_down", "pagedown", "page_down", "screen", "Scroll down"),
     Key("top", "ctrl+home", "scroll_top", "screen", "To the start"),
@@ -82,6 +90,32 @@ KEYS: tuple[Key, ...] = (
         "This page",
         {"idle": "help", "draft": "help", "running": "help", "stopping": "help",
          "paused": "help", "asked": "help"}),
+    Key("search_next", "down,ctrl+f", "next", "search", "The next match", {"search": "next"}),
+    Key("search_previous", "up", "previous", "search", "The match before",
+        {"search": "previous"}),
+    Key("search_keep", "enter", "keep", "search", "Go on with n and N in the transcript",
+        {"search": "n/N"}),
+    Key("search_leave", "escape", "leave", "search", "Back to where you were",
+        {"search": "back"}),
+    Key("block_next", "n", "next", "transcript",
+        "The next match; else the next block that opens",
+        {"transcript": "next", "matches": "next"}),
+    Key("block_previous", "N,p", "previous", "transcript",
+        "The match before; else the block before that opens", {"matches": "previous"}),
+    Key("block_down", "j", "down", "transcript", "The next block of any kind"),
+    Key("block_up", "k", "up", "transcript", "The block before of any kind"),
+    Key("block_open", "enter,space", "open_block", "transcript",
+        "Open or fold the block; in a search: end it here",
+        {"transcript": "open", "matches": "stay here"}),
+    Key("block_prompt_previous", "left_square_bracket", "previous_prompt", "transcript",
+        "The message you sent before", {"transcript": "prompt"}),
+    Key("block_prompt_next", "right_square_bracket", "next_prompt", "transcript",
+        "The message you sent after it"),
+    Key("block_search", "slash", "search", "transcript", "Search",
+        {"transcript": "search", "matches": "another"}),
+    Key("block_leave", "escape,f8,alt+t", "leave", "transcript",
+        "Back to the composer; in a search: to where you were",
+        {"transcript": "back", "matches": "back"}),
     Key("queue_up", "up", "up", "queue", "Select"),
     Key("queue_down", "down", "down", "queue", "Select"),
     Key("queue_edit", "enter,e", "edit", "queue", "Edit", {"queue": "edit"}),
@@ -108,7 +142,8 @@ _NAMES = {
     "enter": "Enter", "tab": "Tab", "escape": "Esc", "space": "Space", "up": "Up",
     "down": "Down", "pageup": "PgUp", "pagedown": "PgDn", "home": "Home", "end": "End",
     "delete": "Del", "backspace": "Backspace", "ctrl": "Ctrl", "alt": "Alt",
-    "shift": "Shift", "super": "Super", "underscore": "_",
+    "shift": "Shift", "super": "Super", "underscore": "_", "slash": "/",
+    "left_square_bracket": "[", "right_square_bracket": "]",
 }  # fmt: skip
 
 

@@ -97,6 +97,10 @@ class View:
             return "queue"
         if self._tools.has_focus:
             return "tools"
+        if app.search_line.has_focus:
+            return "search"
+        if app.transcript.has_focus:
+            return "matches" if app.transcript.searching else "transcript"
         if app.mcp_panel.has_focus:
             return "mcp"
         if app.composer.errand is not None:

@@ -17,7 +17,7 @@ def test_keys_are_named_as_people_write_them(key: str, name: str):
     assert key_name(key) == name
 
 
-@pytest.mark.parametrize("places", [("composer", "screen"), ("queue",), ("tools",)])
+@pytest.mark.parametrize("places", [("composer", "screen"), ("queue",), ("tools",), ("search",), ("transcript",)])
 def test_no_key_means_two_things_in_one_place(places: tuple[str, ...]):
     used = [key for k in KEYS if k.where in places for key in KeyTable().keys_of(k)]
     assert sorted(used) == sorted(set(used))
@@ -61,7 +61,7 @@ async def test_an_unknown_key_name_in_the_settings_is_said(drive: Drive):
 
 
 async def test_f1_shows_every_key_and_command(drive: Drive):
-    async with drive(size=(120, 100)) as d:
+    async with drive(size=(120, 140)) as d:
         await d.press("f1")
         await d.shows("Commands")
         for key in KEYS:

@@ -18,6 +18,8 @@ from agent_tui.tui.plain import SafeStatic
 _PLACES: tuple[tuple[Where, str], ...] = (
     ("composer", "While you type"),
     ("screen", "Anywhere"),
+    ("search", "In the search line (Ctrl+F)"),
+    ("transcript", "In the transcript (F8)"),
     ("queue", "In the queue (F3)"),
     ("tools", "In the calls of the side panel (F5)"),
 )

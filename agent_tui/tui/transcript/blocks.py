@@ -122,6 +122,24 @@ class Block:
     def source(self) -> str:
         return "\n".join(part.source() for part in self.parts)
 
+    # --- what search reads -------------------------------------------------------------
+
+    markdown = False
+
+    @property
+    def growing(self) -> bool:
+        """More text may come: pieces are only added to texts()."""
+        return False
+
+    def texts(self, first: int = 0) -> Sequence[str]:
+        """What it says, in the order of its parts, also where it is folded; in pieces, from
+        piece `first` on."""
+        return [self.source()][first:]
+
+    def way_in(self) -> Iterable["Block"]:
+        """The blocks to open so that all of it shows, outermost first."""
+        return (self,) if self.foldable else ()
+
 
 class PromptBlock(Block):
     """What the user said: typed at rest, or delivered from the queue."""
@@ -190,6 +208,7 @@ class TextBlock(Block):
     cited: number of a source → its address."""
 
     kind = "text"
+    markdown = True
 
     def __init__(self, text: str | None = None, cited: dict[str, str] | None = None) -> None:
         super().__init__()
@@ -290,6 +309,15 @@ class TextBlock(Block):
             return SafeText(self._stored)
         self.drain()
         return "".join(self._taken)
+
+    @property
+    def growing(self) -> bool:
+        return self.streaming
+
+    def texts(self, first: int = 0) -> Sequence[str]:
+        if self._stored is not None:
+            return [self._stored][first:]
+        return self._taken[first:]
 
 
 def ansi_lines(text: str, style: str) -> list[Runs]:

@@ -67,6 +67,8 @@ class Layout:
         self._coloured: OrderedDict[Code, None] = OrderedDict()
         self._awake: OrderedDict[Block, None] = OrderedDict()
         self.highlight: Callable[[Code], None] | None = None
+        self.watcher: Callable[[Block], None] | None = None
+        """Called with each block that is new or another."""
 
     # --- changes -----------------------------------------------------------------------
 
@@ -104,6 +106,8 @@ class Layout:
             return  # it was cleared away
         if block.struck:
             block.parts = []
+        if self.watcher is not None:
+            self.watcher(block)
         heights = block.heights
         parts = block.parts
         if heights is None or first == 0:

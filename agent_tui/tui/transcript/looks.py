@@ -15,7 +15,7 @@ _NAMES = (
     "heading", "heading-mark", "bullet", "link", "url", "cite", "quote", "quote-bar", "table-head",
     "table-rule", "table-raw", "code-inline", "code-block", "code", "code-keyword",
     "code-string", "code-number", "code-comment", "code-name", "code-builtin", "diff-add",
-    "diff-del", "diff-hunk", "cursor",
+    "diff-del", "diff-hunk", "cursor", "match", "match-here",
 )  # fmt: skip
 
 COMPONENT_CLASSES = frozenset(_PREFIX + name for name in _NAMES)
@@ -75,6 +75,8 @@ Transcript {
     & > .transcript--diff-del { color: $failed; }
     & > .transcript--diff-hunk { color: $muted; }
     & > .transcript--cursor { background: $panel; }
+    & > .transcript--match { color: $waiting; text-style: underline; }
+    & > .transcript--match-here { color: $waiting; text-style: bold reverse; }
 }
 """
 

@@ -5,7 +5,7 @@ moved keeps its strip here, and with it all that Textual caches in it (measured:
 rows costs a third).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.segment import Segment
 from rich.style import Style
@@ -16,8 +16,9 @@ from textual.widget import Widget
 
 from agent_tui.tui.transcript.clusters import steady
 from agent_tui.tui.transcript.copying import marked
-from agent_tui.tui.transcript.layout import Layout
+from agent_tui.tui.transcript.layout import Layout, Spot
 from agent_tui.tui.transcript.lines import Line
+from agent_tui.tui.transcript.places import Span
 from agent_tui.tui.transcript.viewport import FrameRow
 
 _KEPT = 400
@@ -25,10 +26,12 @@ _KEPT = 400
 
 
 class Painter:
-    """Paints for one widget. cursor: index of the block that the keyboard is on, or None."""
+    """Paints for one widget. cursor: index of the block that the keyboard is on, or None.
+    marks: the matches of a search in a row, None while there is no search."""
 
     def __init__(self, widget: Widget, layout: Layout) -> None:
         self.cursor: int | None = None
+        self.marks: Callable[[Spot], Sequence[tuple[Span, bool]]] | None = None
         self._widget = widget
         self._layout = layout
         self._strips: dict[int, tuple[Line, Strip]] = {}
@@ -74,7 +77,9 @@ class Painter:
             strip = Strip.blank(width, base)
         else:
             row = frame[y]
-            if self._widget.text_selection is None and self.cursor is None:
+            pointed = self.cursor == row.spot.block and self._widget.has_focus
+            marked = self.marks is not None and self.marks(row.spot)
+            if not (pointed or marked) and self._widget.text_selection is None:
                 key = row.spot.key
                 known = self._strips.get(key)
                 if known is not None and known[0] is row.line:
@@ -105,6 +110,9 @@ class Painter:
         segments = list(Segment.apply_style(line.segments, base)) or [Segment(" ", base)]
         if not look.whole_emoji:
             segments = [Segment(steady(text), style) for text, style, _ in segments]
+        for (_, start, end), here in self.marks(row.spot) if self.marks is not None else ():
+            style = look.palette["match-here" if here else "match"]
+            segments = marked(segments, start, end, style)
         selection = self._widget.text_selection
         if selection is not None and (span := selection.get_span(row.spot.key)) is not None:
             style = self._widget.screen.get_component_rich_style("screen--selection")

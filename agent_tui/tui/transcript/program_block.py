@@ -181,6 +181,10 @@ class ProgramBlock(ApiBlock):
         self._grouping = self.calls.grouped and not self._group.is_open(modes)
         return self._grouping
 
+    def way_to_calls(self, *, one_of_many: bool) -> Iterable[Block]:
+        """What must be open so that a call has its line. one_of_many: it went well."""
+        return (self, self._group) if one_of_many and self.calls.grouped else (self,)
+
     def _touch_last(self) -> None:
         """The last call that is shown ends the tree, or does so no more."""
         if (last := next(reversed(self._tree.values()), None)) is not None:

@@ -144,6 +144,9 @@ class ProgramCallBlock(ToolBlock):
             *(_Below(part, self._stem) for part in body),
         ]
 
+    def way_in(self) -> Iterable[Block]:
+        return (*self._program.way_to_calls(one_of_many=self.state == "done"), self)
+
     def _more(self, look: Look) -> Line:
         lines = "line" if self._hidden == 1 else "lines"
         text = f"{look.glyphs.ellipsis} {count(self._hidden)} more {lines}"
@@ -296,6 +299,9 @@ class ProgramOutput(Block):
         if content.get("encrypted_stdout"):
             pieces.append(("its output is encrypted: only the model reads it", "muted"))
         return [(text, style) for text, style in pieces if isinstance(text, str) and text.strip()]
+
+    def way_in(self) -> Iterable[Block]:
+        return (self._program,)
 
     def _files(self) -> str:
         return ", ".join(self._program.file_name(id) for id in self.file_ids)

@@ -1,5 +1,7 @@
 """Thinking blocks: open while the model thinks, then one line unless the user wants more."""
 
+from collections.abc import Sequence
+
 from agent_tui.text import SafeReader, count, duration
 from agent_tui.tui.transcript.blocks import HANG, Block, Modes
 from agent_tui.tui.transcript.lines import Line, Look, Prefix, row
@@ -98,6 +100,13 @@ class ThinkingBlock(Block):
     def source(self) -> str:
         self.drain()
         return "".join(self._text)
+
+    @property
+    def growing(self) -> bool:
+        return not self.done
+
+    def texts(self, first: int = 0) -> Sequence[str]:
+        return self._text[first:]
 
 
 class _PlainSplitter:

@@ -4,7 +4,7 @@ While something happens (arguments stream, a command writes) a window of the las
 stands below the line; when it is done the line stays and the rest folds.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from agent_tui.agent.messages import ToolResultMessage
@@ -184,7 +184,7 @@ class ToolBlock(Block):
         match self._tool:
             case "shell":
                 command = str(arguments.get("command", ""))
-                if "\n" not in command.strip() and len(command) < 100:
+                if tool_text.fits_its_line(command):
                     return []
                 return plain_parts(SafeText(command.strip()), "code", prefix=DEEP)
             case "edit":
@@ -308,6 +308,15 @@ class ToolBlock(Block):
                 return duration(self._seconds)
             case _:
                 return ""
+
+    def texts(self, first: int = 0) -> Sequence[str]:
+        """The call in one line, its arguments, its result."""
+        pieces = [
+            f"{self.name} {self._summary_text}\n",
+            "" if self._diff() else tool_text.readable(self._tool, self._arguments) + "\n",
+            self._diff() or (self.result.text if self.result is not None else ""),
+        ]
+        return pieces[first:]
 
     def source(self) -> str:
         """The call in one line and its result."""

@@ -119,6 +119,30 @@ def number(n: Any, one: str, many: str) -> str:
     return f"{count(n)} {one if n == 1 else many}" if isinstance(n, int) else ""
 
 
+def fits_its_line(command: str) -> bool:
+    """The line of the call shows the whole of it."""
+    return "\n" not in command.strip() and len(command) < 100
+
+
+def readable(name: str, arguments: Mapping[str, Any]) -> str:
+    """The arguments as an opened call shows them, for searching."""
+    match name:
+        case "edit":
+            return "\n".join(text for text, _ in edit_lines(arguments))
+        case "shell":
+            command = str(arguments.get("command", ""))
+            return "" if fits_its_line(command) else command
+        case "write":
+            return str(arguments.get("content", ""))
+        case "read" | "list" | "glob" | "grep":
+            return ""
+        case _:
+            return "\n".join(
+                f"{key}: {value if isinstance(value, str) else pretty(value)}"
+                for key, value in arguments.items()
+            )
+
+
 def first_lines(text: str, lines: int) -> tuple[str, int]:
     """The first `lines` lines, and how many more there are."""
     text = text.rstrip("\n")

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from rich.style import Style
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Region
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -21,6 +21,7 @@ from textual.strip import Strip
 from textual.timer import Timer
 
 from agent_tui.tui.glyphs import Glyphs, choose, draws_whole_emoji
+from agent_tui.tui.keys import bindings
 from agent_tui.tui.transcript import looks
 from agent_tui.tui.transcript.blocks import (
     Block,
@@ -32,13 +33,14 @@ from agent_tui.tui.transcript.blocks import (
 )
 from agent_tui.tui.transcript.colours import Colours
 from agent_tui.tui.transcript.copying import selected_text
-from agent_tui.tui.transcript.cursor import Cursor
+from agent_tui.tui.transcript.cursor import Cursor, is_prompt, opens, shows
 from agent_tui.tui.transcript.feed import Feed
 from agent_tui.tui.transcript.frames import Frames
 from agent_tui.tui.transcript.layout import Layout, Spot
 from agent_tui.tui.transcript.lines import Look, Palette
 from agent_tui.tui.transcript.notices import Level, NoticeBlock, SeparatorBlock
 from agent_tui.tui.transcript.painting import Painter
+from agent_tui.tui.transcript.searching import Searching, SearchState
 from agent_tui.tui.transcript.stage import Stage
 from agent_tui.tui.transcript.tool_blocks import ToolBlock
 from agent_tui.tui.transcript.viewport import Viewport
@@ -64,11 +66,7 @@ class Transcript(ScrollView):
     COMPONENT_CLASSES: ClassVar[set[str]] = set(looks.COMPONENT_CLASSES)
     DEFAULT_CSS = looks.CSS
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("n,ctrl+down", "next_block", "Next", show=False),
-        Binding("p,ctrl+up", "previous_block", "Previous", show=False),
-        Binding("enter,space", "open_block", "Open", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("transcript")]
 
     class NewLines(Message):
         """Lines came below while the view does not follow; 0: it follows again."""
@@ -81,6 +79,27 @@ class Transcript(ScrollView):
         @property
         def control(self) -> "Transcript":
             return self.transcript
+
+    class SearchChanged(Message):
+        """Another match is visited, or more are counted."""
+
+        def __init__(self, transcript: "Transcript", state: SearchState) -> None:
+            super().__init__()
+            self.transcript = transcript
+            self.state = state
+
+        @property
+        def control(self) -> "Transcript":
+            return self.transcript
+
+    class SearchWanted(Message):
+        """The key for searching was pressed here."""
+
+    class SearchKept(Message):
+        """Enter while a search is on: it ends at the match."""
+
+    class Left(Message):
+        """The keys shall go back to where one types."""
 
     class ToolOpened(Message):
         """A tool's line was clicked, or Enter pressed on it."""
@@ -122,6 +141,10 @@ class Transcript(ScrollView):
         self._painter = Painter(self, self._layout)
         self._stage = Stage(self, self._layout, self._view, self._tell_missed)
         self._cursor = Cursor(self._layout, self._view, self._painter)
+        self._searching = Searching(
+            self, self._layout, self._view, self._modes,
+            finish=self._frames.finish, show=self._show, tell=self._tell_search,
+        )  # fmt: skip
 
     # --- what the app calls ------------------------------------------------------------
 
@@ -151,6 +174,8 @@ class Transcript(ScrollView):
         self._view.top = Spot(0, 0, 0)
         self._view.following = True
         self._cursor.put(None)
+        self._painter.marks = None
+        self._searching.forget()
         self._stage.forget_missed()
         self._settle()
 
@@ -238,7 +263,44 @@ class Transcript(ScrollView):
     @property
     def quiet(self) -> bool:
         """Nothing waits to be shown, laid out or coloured."""
-        return not self._frames.busy and not self._colours.waiting
+        return not (self._frames.busy or self._colours.waiting or self._searching.busy)
+
+    # --- search ------------------------------------------------------------------------
+
+    @property
+    def search_state(self) -> SearchState:
+        return self._searching.state
+
+    @property
+    def searching(self) -> bool:
+        """A search is on, be its text empty yet."""
+        return self._searching.active
+
+    def search(self, query: str) -> None:
+        """Look for a text, or for another one; in either case, from where one was at first."""
+        self._drain()
+        self._painter.marks = self._searching.marks
+        self._drop_selection()
+        self._searching.look_for(query)
+
+    def next_match(self, by: int = 1) -> None:
+        """To the next match of the search, or with -1 to the one before."""
+        self._searching.step(by)
+
+    def end_search(self, *, stay: bool) -> None:
+        """stay: at the match; else everything is as it was before the search."""
+        if not self._searching.active:
+            return
+        block = self._searching.block
+        self._painter.marks = None
+        self._searching.leave(stay=stay)
+        if stay:
+            self._view.catch_end()
+            self._cursor.put(block if block is not None and block.foldable else None)
+        self._settle()
+
+    def _tell_search(self, state: SearchState) -> None:
+        self.post_message(self.SearchChanged(self, state))
 
     # --- frames ------------------------------------------------------------------------
 
@@ -292,6 +354,11 @@ class Transcript(ScrollView):
             self._view.settle()
             self._place()
         self._watch_time()
+
+    def _show(self) -> None:
+        if self._view.height:
+            self._view.settle()
+            self._place()
 
     def _place(self) -> None:
         self._stage.place(bar=not self._frames.making)
@@ -484,22 +551,71 @@ class Transcript(ScrollView):
             event.stop()
             self._toggle(block)
 
+    # --- keys (keys.py, "transcript") --------------------------------------------------
+
     def action_open_block(self) -> None:
-        """Fold or open the block under the cursor."""
-        if self._cursor.block is not None:
+        """Fold or open the block under the cursor; on a match of a search: stay there."""
+        if self._searching.active:
+            self.post_message(self.SearchKept())
+        elif self._cursor.block is not None:
             self._toggle(self._cursor.block)
 
-    def action_next_block(self) -> None:
-        self._move_cursor(1)
+    def action_next(self) -> None:
+        self._next(1)
 
-    def action_previous_block(self) -> None:
-        self._move_cursor(-1)
+    def action_previous(self) -> None:
+        self._next(-1)
 
-    def _move_cursor(self, step: int) -> None:
+    def _next(self, step: int) -> None:
+        if self._searching.active:
+            self.next_match(step)
+        else:
+            self._move_cursor(step, opens)
+
+    def action_down(self) -> None:
+        self._move_cursor(1, shows)
+
+    def action_up(self) -> None:
+        self._move_cursor(-1, shows)
+
+    def _move_cursor(self, step: int, where: Callable[[Block], bool]) -> bool:
         self._drain()
-        if self._cursor.move(step):
+        moved = self._cursor.move(step, where)
+        if moved:
             self._settle()
             self.refresh()
+        return moved
+
+    def point(self) -> None:
+        """Have the cursor on the screen, on what stands lowest if it is elsewhere."""
+        self._drain()
+        self._cursor.point(shows)
+        self.refresh()
+
+    def go_to_prompt(self, step: int) -> bool:
+        """To the message of the user after (1) or before (-1) the one that was gone to last, or
+        what is on the screen; after the last one: to the end. False: there is none."""
+        self._drain()
+        if self._cursor.jump(step, is_prompt):
+            self._settle()
+            self.refresh()
+            return True
+        if step < 0 or self._view.following:
+            return False
+        self.scroll_to_end()
+        return True
+
+    def action_previous_prompt(self) -> None:
+        self.go_to_prompt(-1)
+
+    def action_next_prompt(self) -> None:
+        self.go_to_prompt(1)
+
+    def action_search(self) -> None:
+        self.post_message(self.SearchWanted())
+
+    def action_leave(self) -> None:
+        self.post_message(self.Left())
 
     def watch_has_focus(self, has_focus: bool) -> None:
         super().watch_has_focus(has_focus)
