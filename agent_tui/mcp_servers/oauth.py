@@ -127,7 +127,10 @@ class TokenStore:
         return bool(self.load().get("tokens"))
 
     def _save(self, **values: Any) -> None:
-        self.kept |= {"url": self.url} | values
+        # Of what another process has stored meanwhile, all stays that is not new here.
+        client = self.kept.get("client")
+        own = {"url": self.url} | ({"client": client} if client else {})
+        self.kept = self.load() | own | values
         data = json.dumps(self.kept, indent=1).encode()
         self._tell(self.kept)
         try:

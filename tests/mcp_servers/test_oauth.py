@@ -192,12 +192,13 @@ async def test_a_call_of_a_stranger_does_not_end_a_login(keeper: Keeper):
         await keeper.state("zoo", "connected")
 
 
-async def test_a_client_that_is_registered_beforehand(keeper: Keeper):
+async def test_a_client_that_is_registered_beforehand(keeper: Keeper, home: Path):
     with gated() as zoo:
         gate = await connected(keeper, zoo, oauth={"clientId": "mine", "callbackPort": 0})
         await keeper.manager.login("zoo", show_url=browse)
         await keeper.state("zoo", "connected")
         assert gate.registered == [] and gate.authorized[0]["client_id"] == "mine"
+        assert json.loads(content_of(token_file(home)))["client"]["client_id"] == "mine"
 
 
 async def test_a_server_without_a_gate_has_no_login(keeper: Keeper):
@@ -219,6 +220,9 @@ async def test_a_token_of_another_process_is_taken_up(keeper: Keeper, make_keepe
         other = make_keeper()
         other.manager.add(parse_server("zoo", {"url": zoo.url}))
         await other.state("zoo", "connected")
+        # Nothing is asked in the background any more.
+        await until(lambda: keeper.manager.resources() and keeper.manager.prompts())
+        await until(lambda: other.manager.resources() and other.manager.prompts())
         gate.tokens.clear()
         gate.refresh_tokens.clear()
         await other.manager.login("zoo", show_url=browse)

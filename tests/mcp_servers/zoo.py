@@ -128,7 +128,9 @@ class Animal:
             {"name": "echo", "inputSchema": schema(text={"type": "string"})},
             {
                 "name": "slow",
-                "inputSchema": schema(steps={"type": "integer"}, s={"type": "number"}),
+                "inputSchema": schema(
+                    steps={"type": "integer"}, s={"type": "number"}, until={"type": "string"}
+                ),
             },
             {"name": "ask", "inputSchema": schema(schema={"type": "object"})},
             {"name": "ask_url", "inputSchema": schema(url={"type": "string"})},
@@ -181,13 +183,16 @@ class Animal:
                 return text(f"no tool {name}") | {"isError": True}
 
     def slow(self, arguments: Json, message: Json, send: Send) -> Json:
-        steps = arguments.get("steps", 3)
+        """until: a file; it is done as soon as that is there."""
+        steps, until = arguments.get("steps", 3), arguments.get("until")
         token = ((message.get("params") or {}).get("_meta") or {}).get("progressToken")
         for step in range(1, steps + 1):
             time.sleep(arguments.get("s", 0.01))
             if message["id"] in self.cancelled:
                 diary({"stopped": step})
                 return {}
+            if until and Path(until).exists():
+                break
             if token is not None:
                 notify(send, "notifications/progress", progressToken=token, progress=step,
                        total=steps, message=f"step {step}")  # fmt: skip
@@ -235,6 +240,15 @@ class SilentList(Animal):
 
     def answer(self, method: str, params: Json, message: Json, send: Send) -> Json | None:
         return None if method == "tools/list" else super().answer(method, params, message, send)
+
+
+class Gated(Animal):
+    """Says nothing before the gate is open: until there is the file of ZOO_GATE."""
+
+    def receive(self, message: Json, send: Send) -> None:
+        while not Path(os.environ["ZOO_GATE"]).exists():
+            time.sleep(0.02)
+        super().receive(message, send)
 
 
 class DeafToTheNew(Animal):
@@ -553,7 +567,7 @@ class Modern(Animal):
 ANIMALS: dict[str, type[Animal]] = {
     animal.__name__: animal
     for animal in (
-        Plain, Silent, SilentList, DeafToTheNew, DiesOfTheNew, DeadAtStart, BadNames, Many,
+        Plain, Silent, SilentList, Gated, DeafToTheNew, DiesOfTheNew, DeadAtStart, BadNames, Many,
         Endless, Circular, Pages, Wild, Rude, Noisy, Flood, ErrorFlood, Stubborn, LeavesAChild,
         Curious, Modern,
     )

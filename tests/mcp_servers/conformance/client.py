@@ -96,37 +96,32 @@ class ManagerPlayer:
         self._manager = manager
         self._catalogs = catalogs
 
-    async def _connected(self) -> None:
+    async def _connected(self, logins: int = LOGINS) -> None:
         """Connected, with a login where one is wanted."""
-        for _ in range(LOGINS + 1):
-            if await self._manager.wait_ready(WAIT_S):
-                raise RuntimeError("it is still connecting")
-            snapshot = self._manager.snapshot("peer")
-            if snapshot.state == "connected":
-                return
-            if snapshot.state != "needs_auth":
-                break
+        if await self._manager.wait_ready(WAIT_S):
+            raise RuntimeError("it is still connecting")
+        snapshot = self._manager.snapshot("peer")
+        if snapshot.state == "needs_auth" and logins:
             await self._manager.login("peer", show_url=follow)
-        raise RuntimeError(f"{snapshot.state}: {snapshot.error}")
+            await self._connected(logins - 1)
+        elif snapshot.state != "connected":
+            raise RuntimeError(f"{snapshot.state}: {snapshot.error}")
 
     async def tools(self) -> dict[str, Json]:
         await self._connected()
         return {tool.name: tool.input_schema for tool in self._manager.snapshot("peer").tools}
 
-    async def call(self, name: str, arguments: Json) -> None:
-        for _ in range(LOGINS + 1):
-            await self._connected()
-            alias = next(
-                info.alias for info in self._manager.snapshot("peer").tools if info.name == name
-            )
-            tool = next(tool for tool in self._manager.tools("peer") if tool.name == alias)
-            given = tool.prepare_arguments(arguments) if tool.prepare_arguments else arguments
-            result = await tool.execute("c1", given, ToolContext("c1", lambda partial: None))
-            if not result.is_error:
-                return
-            if self._manager.state("peer") != "needs_auth":
-                break
-        raise RuntimeError(f"{name}: {[getattr(b, 'text', b.type) for b in result.content]}")
+    async def call(self, name: str, arguments: Json, logins: int = LOGINS) -> None:
+        await self._connected()
+        infos = self._manager.snapshot("peer").tools
+        alias = next(info.alias for info in infos if info.name == name)
+        tool = next(tool for tool in self._manager.tools("peer") if tool.name == alias)
+        given = tool.prepare_arguments(arguments) if tool.prepare_arguments else arguments
+        result = await tool.execute("c1", given, ToolContext("c1", lambda partial: None))
+        if result.is_error and self._manager.state("peer") == "needs_auth" and logins:
+            await self.call(name, arguments, logins - 1)
+        elif result.is_error:
+            raise RuntimeError(f"{name}: {[getattr(b, 'text', b.type) for b in result.content]}")
 
     async def read_resources(self) -> None:
         await asyncio.wait_for(self._catalogs["resources"].wait(), WAIT_S)
