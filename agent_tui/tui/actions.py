@@ -12,6 +12,7 @@ from agent_tui.tui.dialog_area import DialogArea
 from agent_tui.tui.keys import KeyTable
 from agent_tui.tui.leaving import Leaving
 from agent_tui.tui.palette import CalmPalette
+from agent_tui.tui.panels.mcp_panel import McpPanel
 from agent_tui.tui.panels.side_panel import SidePanel
 from agent_tui.tui.panels.tools_panel import ToolsPanel
 from agent_tui.tui.queue_view import QueueView
@@ -32,6 +33,7 @@ class ScreenActions(App[int], inherit_bindings=False):
     dialogs: DialogArea
     panel: SidePanel
     tools_panel: ToolsPanel
+    mcp_panel: McpPanel
     key_table: KeyTable
     leaving: Leaving
     panel_open: bool
@@ -58,16 +60,23 @@ class ScreenActions(App[int], inherit_bindings=False):
 
     def action_focus_tools(self) -> None:
         """To the calls of the side panel, which is shown for it; or back."""
-        if self.tools_panel.has_focus:
-            return self.leave_tools()
-        self._showed_panel = not self.panel.display
-        if self._showed_panel:
-            self.action_toggle_panel()
-        self.panel.choose(0)
-        self.tools_panel.focus()
+        self._focus_panel(self.tools_panel)
 
-    def leave_tools(self) -> None:
-        """The keys go back to the composer; a panel that was shown for the calls only goes."""
+    def action_focus_mcp(self) -> None:
+        """To the MCP servers of the side panel, likewise."""
+        self._focus_panel(self.mcp_panel)
+
+    def _focus_panel(self, panel: ToolsPanel | McpPanel) -> None:
+        if panel.has_focus:
+            return self.leave_panel()
+        self._showed_panel = self._showed_panel or not self.panel.display
+        if not self.panel.display:
+            self.action_toggle_panel()
+        self.panel.show_panel(panel.id or "")
+        panel.focus()
+
+    def leave_panel(self) -> None:
+        """The keys go back to the composer; a panel that was shown for them only goes."""
         if self._showed_panel and self.panel.display:
             self.action_toggle_panel()
         self._showed_panel = False

@@ -16,7 +16,7 @@ from textual.widgets import TextArea
 
 from agent_tui.drafts import Draft
 from agent_tui.tui import messages as m
-from agent_tui.tui.completion import Choice, CompletionList, command_choices
+from agent_tui.tui.completion import Choice, CompletionList, command_choices, mention_choices
 from agent_tui.tui.input_history import InputHistory
 from agent_tui.tui.keys import KeyTable
 from agent_tui.tui.lines import one_line

@@ -6,6 +6,7 @@ turns every refusal into one sentence.
 
 import asyncio
 import logging
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -120,6 +121,11 @@ class Desk:
             conversation.queue_resume()
         if submitted.command is not None:
             self._face.show_result(submitted.command, text)
+
+    def act_on_server(self, action: str, server: str) -> None:
+        """A key on a server of the panel: the same as the command."""
+        line = f"/mcp {action} {shlex.quote(server)}"
+        self._face.run_worker(self.send(line), group="send", exit_on_error=False)
 
     # --- stopping ----------------------------------------------------------------------
 

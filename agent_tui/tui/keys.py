@@ -9,12 +9,13 @@ from typing import Literal
 
 from textual.binding import Binding
 
-Where = Literal["composer", "screen", "search", "transcript", "queue", "tools", "dialog"]
+Where = Literal["composer", "screen", "search", "transcript", "queue", "tools", "mcp", "dialog"]
 HintState = Literal[
-    "idle", "draft", "running", "stopping", "paused", "queue", "tools", "calls", "dialog",
+    "idle", "draft", "running", "stopping", "paused", "queue", "tools", "mcp", "calls", "dialog",
     "asked", "errand", "search", "transcript", "matches",
 ]  # fmt: skip
-"""calls: some can be stopped alone. matches: the transcript in a search. dialog: a question waits; asked: it has the focus."""
+"""calls: some can be stopped alone. matches: the transcript in a search.
+dialog: a question waits; asked: it has the focus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,8 @@ KEYS: tuple[Key, ...] = (
         "To a question that waits, and back", {"dialog": "answer", "asked": "back"}),
     Key("tools", "f5,alt+x", "focus_tools", "screen",
         "To the calls in the side panel, and back", {"calls": "calls"}),
+    Key("mcp", "f7,alt+m", "focus_mcp", "screen",
+        "To the MCP servers in the side panel, and back"),
     Key("panel", "f2,ctrl+b", "toggle_panel", "screen",
         "Show or hide the side panel", {"idle": "panel"}),
     Key("panel_next", "f6", "next_panel", "screen", "Its next tab"),
@@ -136,6 +139,15 @@ KEYS: tuple[Key, ...] = (
         "Stop this call alone; the run goes on", {"tools": "stop this call"}),
     Key("tools_back", "escape,f5,alt+x", "back", "tools",
         "Back to the composer", {"tools": "back"}),
+    Key("mcp_up", "up", "up", "mcp", "Select"),
+    Key("mcp_down", "down", "down", "mcp", "Select"),
+    Key("mcp_switch", "e,space", "switch", "mcp", "Switch it on or off", {"mcp": "on/off"}),
+    Key("mcp_reconnect", "r", "reconnect", "mcp", "Connect anew", {"mcp": "reconnect"}),
+    Key("mcp_login", "l", "log_in", "mcp", "Log in (OAuth)", {"mcp": "login"}),
+    Key("mcp_details", "enter", "details", "mcp", "All about it, into the transcript",
+        {"mcp": "details"}),
+    Key("mcp_back", "escape,f7,alt+m", "back", "mcp",
+        "Back to the composer", {"mcp": "back"}),
 )  # fmt: skip
 
 _NAMES = {

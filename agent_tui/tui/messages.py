@@ -77,6 +77,14 @@ class StopCallRequested(Message):
     call_id: str
 
 
+@dataclass
+class ServerAction(Message):
+    """A key on an MCP server of the panel. action: as in /mcp."""
+
+    action: str
+    server: str
+
+
 class PanelLeft(Message):
     """A focused panel gives the keys back."""
 

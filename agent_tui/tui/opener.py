@@ -105,6 +105,7 @@ class Opener:
         app.composer.commands = lambda: [(c.name, c.usage, c.help) for c in conversation.commands()]
         app.composer.completions = conversation.completions
         app.composer.mentions = conversation.mentions
+        app.mcp_panel.show(conversation.mcp, lambda: app.presenter.tools.running)
         self._unsubscribe = conversation.subscribe(app.router.receive)
         app.desk.paused = any(entry.state == "paused" for entry in conversation.queue())
         if restored.greeting:

@@ -6,7 +6,7 @@ delta does not grow with what came before.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -51,6 +51,18 @@ def short_argument(arguments: dict[str, Any], limit: int = 120) -> str:
         if isinstance(value, (str, int, float)) and not isinstance(value, bool):
             return one_line(f"{name}={value}", limit)
     return ""
+
+
+def progress_words(partial: Mapping[str, Any]) -> str:
+    """A server's word on how far a call is: `2 of 3  counting`; "" for anything else."""
+    done, total, message = (partial.get(key) for key in ("progress", "total", "message"))
+    parts: list[str] = []
+    if isinstance(done, int | float) and not isinstance(done, bool):
+        of = f" of {total:g}" if isinstance(total, int | float) and total else ""
+        parts.append(f"{done:g}{of}")
+    if isinstance(message, str):
+        parts.append(message)
+    return "  ".join(parts)
 
 
 _ENDED = frozenset({"done", "failed", "stopped"})
@@ -219,6 +231,8 @@ class ToolsState:
             return
         if row.state == "ready":
             row.state, row.started = "running", self._clock()
+        if isinstance(partial, Mapping):
+            row.tail = one_line(progress_words(partial), 200) or row.tail
         if not isinstance(partial, str):
             return
         text = partial[-4000:].rstrip("\r\n")

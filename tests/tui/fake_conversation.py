@@ -18,6 +18,7 @@ from agent_tui.conversation.events import (
 from agent_tui.conversation.results import CommandInfo, CommandResult, Submitted
 from agent_tui.conversation.session_link import Restored
 from agent_tui.drafts import Draft
+from agent_tui.mcp_servers.types import McpError, ServerSnapshot
 
 COMMANDS = [
     CommandInfo("clear", "/clear", "begin a new conversation"),
@@ -26,6 +27,21 @@ COMMANDS = [
     CommandInfo("model", "/model [NAME]", "show or choose the model"),
     CommandInfo("quit", "/quit", "end agent-tui"),
 ]
+
+
+class FakeServers:
+    """What the MCP panel asks: snapshots by name."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, ServerSnapshot] = {}
+
+    def servers(self) -> list[str]:
+        return sorted(self.known)
+
+    def snapshot(self, name: str) -> ServerSnapshot:
+        if name not in self.known:
+            raise McpError(f"There is no MCP server {name}.")
+        return self.known[name]
 
 
 class FakeConversation:
@@ -45,6 +61,7 @@ class FakeConversation:
         self.demo = demo
         self.container: Any = None
         self.resources: list[tuple[str, str]] = []
+        self.mcp = FakeServers()
         self.open_requests: set[str] = set()
         self.command_results: dict[str, CommandResult] = {}
         self.fail_with: Exception | None = None

@@ -148,6 +148,18 @@ class McpLink:
 
     # --- what there is ------------------------------------------------------------------------
 
+    def servers(self) -> list[str]:
+        """Names of all, sorted; [] before the configuration is read."""
+        return self._manager.servers() if self._manager is not None else []
+
+    def snapshot(self, name: str) -> "ServerSnapshot":
+        """Raises McpError for a name that is not there."""
+        from agent_tui.mcp_servers import McpError
+
+        if self._manager is None:
+            raise McpError(f"There is no MCP server {clean(name)}.")
+        return self._manager.snapshot(name)
+
     def snapshots(self) -> "list[ServerSnapshot]":
         """Of all servers, by name; [] before the configuration is read."""
         return self._manager.snapshots() if self._manager is not None else []

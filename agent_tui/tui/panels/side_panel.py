@@ -67,6 +67,10 @@ class SidePanel(Horizontal):
         self.query_one(Tabs).chosen = index
         self.query_one(ContentSwitcher).current = self._panels[index][1].id
 
+    def show_panel(self, id: str) -> None:
+        """The one whose widget has this id."""
+        self.choose([widget.id for _, widget in self._panels].index(id))
+
     def choose_next(self) -> None:
         self.choose(self.query_one(Tabs).chosen + 1)
 

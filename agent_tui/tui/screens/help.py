@@ -22,6 +22,7 @@ _PLACES: tuple[tuple[Where, str], ...] = (
     ("transcript", "In the transcript (F8)"),
     ("queue", "In the queue (F3)"),
     ("tools", "In the calls of the side panel (F5)"),
+    ("mcp", "In the MCP servers of the side panel (F7)"),
 )
 
 
