@@ -5,7 +5,7 @@ import struct
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_tui.agent.loop import LLMContext, StreamOptions
@@ -79,6 +79,7 @@ def test_every_source_has_its_tokens() -> None:
     assert found.parameters == {"thinking": "adaptive", "effort": "high"}
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.integers(0, 3), max_size=8))
 def test_a_reader_that_has_seen_much_reads_as_a_new_one(cuts: list[int]) -> None:
     reader, builder = RequestReader(), RequestBuilder()
