@@ -119,7 +119,7 @@ async def test_usage_by_answer_and_of_the_session(tmp_path: Path) -> None:
         result = await talk.conversation.command("/usage")
         wrong = await talk.conversation.command("/usage now")
     rows = [[c.strip() for c in line.split("|")[1:-1]] for line in result.text.splitlines()[:5]]
-    assert rows[0][:4] == ["answer", "model", "in", "cache read"]
+    assert rows[0][:4] == ["answer", "model", "new in", "cache read"]
     assert rows[2][:7] == ["1", "`sonnet-5-5`", "1,000", "10,000", "0", "100", "40"]
     assert rows[2][8] == "$0.0240", "0.002 in, 0.001 read, 0.001 out, 0.02 for two searches"
     assert rows[4] == ["**session**", "", "2,000", "20,000", "0", "200", "80", "", "$0.0480"]

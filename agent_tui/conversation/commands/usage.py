@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ROWS = 20
 """Answers with a row of their own; those before them are one row."""
 
-HEAD = "| answer | model | in | cache read | written | out | thinking | tok/s | cost |"
+HEAD = "| answer | model | new in | cache read | written | out | thinking | tok/s | cost |"
 RULE = "|---|---|--:|--:|--:|--:|--:|--:|--:|"
 
 
