@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 from agent_tui import paths
@@ -43,7 +44,7 @@ async def build_conversation(
     settings = loaded.settings if session is None else of_session.of(session)
     warming = asyncio.create_task(warm_up(endpoint.api), name="import the SDK")
     warming.add_done_callback(_log_failure)
-    explicit = loaded.sources.get("model", "default") != "default"
+    explicit = loaded.explicit("model")
     reaping = asyncio.create_task(asyncio.to_thread(reap_leftovers), name="end what was left over")
     reaping.add_done_callback(_log_failure)
     models = ModelChoice(endpoint, settings.model, explicit=explicit)
@@ -94,6 +95,7 @@ async def build_conversation(
             side_stream=side_stream,
         ),
     )
+    conversation.held_settings.loaded = replace(loaded, settings=settings)
     conversation.mcp.begin()
     return conversation
 

@@ -37,6 +37,7 @@ from agent_tui.agent.messages import (
 from agent_tui.agent.tools import AgentTool
 from agent_tui.conversation.approvals import Approvals
 from agent_tui.conversation.commands import default_registry
+from agent_tui.conversation.commands.registry import Run
 from agent_tui.conversation.container_files import ContainerFiles
 from agent_tui.conversation.context_measure import ContextMeasure
 from agent_tui.conversation.driver import RunDriver
@@ -68,6 +69,7 @@ from agent_tui.conversation.results import CommandInfo, CommandResult, Submitted
 from agent_tui.conversation.retry import RetryPolicy
 from agent_tui.conversation.session_link import Restored, SessionLink
 from agent_tui.conversation.session_settings import SessionSettings
+from agent_tui.conversation.settings_change import ConversationSettings
 from agent_tui.conversation.system_prompt import build_system_prompt
 from agent_tui.conversation.tool_offer import ToolOffer, make_toolset
 from agent_tui.conversation.usage import UsageTotals
@@ -205,6 +207,9 @@ class Conversation:
         )
         self.tool_offer.instruct = self._model_call.instruct
         self.mcp.tool_offer = self.tool_offer
+        self.held_settings = ConversationSettings(self)
+        self.remember: Callable[[str, str], None] = lambda name, value: None
+        """For a face: (setting, value) that the user has chosen by a command."""
 
     def _sampler(self, servers: McpPlan | None) -> Sampler | None:
         if servers is None or servers.side_stream is None:
@@ -574,6 +579,14 @@ class Conversation:
     def notice(self, level: Literal["info", "warning", "error"], text: str) -> None:
         """Tell the user something, from the program itself."""
         self._emit(NoticeEvent(level, text))
+
+    def tell(self, event: ConversationEvent) -> None:
+        """To whoever subscribed."""
+        self._emit(event)
+
+    def add_command(self, name: str, usage: str, help: str, run: Run) -> None:
+        """A command of the face's own."""
+        self._registry.add(name, usage, help, run)
 
     def told(self) -> list[ConversationEvent]:
         """What was told last of usage, cache and context, for a face that joins later."""

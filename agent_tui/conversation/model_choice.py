@@ -71,6 +71,11 @@ class ModelChoice:
                 return list(self._endpoint.models)
         return list(self._listed or ())
 
+    def known(self) -> list[str]:
+        """The names that are known by now, without asking; the endpoint's order."""
+        listed = self._listed or list(self._known.models) or self._endpoint.models
+        return list(dict.fromkeys([*listed, self.name]))
+
     async def settle(self) -> str:
         """Make sure that the name exists at an endpoint that is not the service; gives it."""
         await self._load()

@@ -2,7 +2,16 @@
 A face registers its own (such as /keys).
 """
 
-from agent_tui.conversation.commands import basic, changes, container, mcp, sessions, tools, usage
+from agent_tui.conversation.commands import (
+    basic,
+    changes,
+    container,
+    mcp,
+    sessions,
+    settings,
+    tools,
+    usage,
+)
 from agent_tui.conversation.commands.registry import CommandRegistry
 
 
@@ -14,6 +23,7 @@ def default_registry() -> CommandRegistry:
     container.register(registry)
     mcp.register(registry)
     sessions.register(registry)
+    settings.register(registry)
     tools.register(registry)
     usage.register(registry)
     return registry

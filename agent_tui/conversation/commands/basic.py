@@ -1,10 +1,11 @@
 """/help, /model, /effort, /system, /login, /logout, /clear, /quit."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from agent_tui.conversation import endpoint as endpoints
-from agent_tui.conversation.commands.registry import CommandRegistry, wrong_form
+from agent_tui.conversation.commands.registry import CommandRegistry, Completion, wrong_form
 from agent_tui.conversation.results import CommandResult
+from agent_tui.settings import ThinkingLevel
 
 if TYPE_CHECKING:
     from agent_tui.conversation.conversation import Conversation
@@ -32,6 +33,7 @@ async def model(conversation: "Conversation", arguments: str) -> CommandResult:
     if " " in arguments:
         return wrong_form("/model [NAME]")
     conversation.set_model(arguments)
+    conversation.remember("model", arguments)
     return CommandResult(text=f"From the next request on the model is `{arguments}`.")
 
 
@@ -42,6 +44,7 @@ async def effort(conversation: "Conversation", arguments: str) -> CommandResult:
         conversation.set_thinking(arguments)
     except ValueError as error:
         return CommandResult(error=str(error))
+    conversation.remember("thinking", arguments)
     return CommandResult(text=f"From the next request on the thinking level is `{arguments}`.")
 
 
@@ -100,10 +103,28 @@ async def quit_(conversation: "Conversation", arguments: str) -> CommandResult:
     return wrong_form("/quit") if arguments else CommandResult(action="quit")
 
 
+def _complete_model(conversation: "Conversation", typed: str) -> list[Completion]:
+    """Of the names that the endpoint has listed already; nobody is asked while one types."""
+    low = typed.lower()
+    names = [name for name in conversation.models.known() if low in name.lower()]
+    return [Completion(name, "now" if name == conversation.model else "") for name in names][:50]
+
+
+def _complete_effort(conversation: "Conversation", typed: str) -> list[Completion]:
+    levels = [level for level in get_args(ThinkingLevel) if level.startswith(typed)]
+    return [Completion(lv, "now" if lv == conversation.thinking else "") for lv in levels]
+
+
 def register(registry: CommandRegistry) -> None:
     registry.add("help", "/help [COMMAND]", "the commands, or one of them", help_)
-    registry.add("model", "/model [NAME]", "show or choose the model", model)
-    registry.add("effort", "/effort [LEVEL]", "off, low, medium, high, xhigh or max", effort)
+    registry.add("model", "/model [NAME]", "show or choose the model", model, _complete_model)
+    registry.add(
+        "effort",
+        "/effort [LEVEL]",
+        "off, low, medium, high, xhigh or max",
+        effort,
+        _complete_effort,
+    )
     registry.add("system", "/system", "show the system prompt", system)
     registry.add("login", "/login", "enter a key; it is kept in a private file", login)
     registry.add("logout", "/logout", "remove the stored key", logout)
