@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from agent_tui.conversation.events import QueueEntry
-from agent_tui.conversation.mcp.browser import open_in_browser
 from agent_tui.tui.composer import Errand
 
 if TYPE_CHECKING:
@@ -169,6 +168,8 @@ class Desk:
         """In the browser; without one the user is shown what to open."""
 
         async def open_it() -> None:
+            from agent_tui.conversation.mcp.browser import open_in_browser
+
             if not await asyncio.to_thread(open_in_browser, url):
                 self._face.notice("info", f"There is no browser here to open it: {url}")
 

@@ -17,6 +17,13 @@ STATES = {
 SCOPES = {"conversation": "this conversation", "project": "project", "user": "user"}
 
 
+def latency(milliseconds: float | None) -> str:
+    """`12 ms`, `1.4 s`; "" for None."""
+    if milliseconds is None:
+        return ""
+    return f"{milliseconds:.0f} ms" if milliseconds < 1000 else duration(milliseconds / 1000)
+
+
 def tool_count(snapshot: ServerSnapshot) -> str:
     """ "3", "3 of 5" (some are switched off or cannot be offered), "" while not connected."""
     if snapshot.state != "connected":
@@ -31,7 +38,7 @@ def servers_text(snapshots: Sequence[ServerSnapshot]) -> str:
     rows = [
         [
             code(s.name, 64), STATES[s.state], tool_count(s),
-            "" if s.latency_ms is None else duration(s.latency_ms / 1000),
+            latency(s.latency_ms),
             SCOPES[s.scope], code(s.target, 80),
         ]
         for s in snapshots
@@ -55,7 +62,7 @@ def server_text(snapshot: ServerSnapshot, config: Sequence[str]) -> str:
         ("tries again in", "" if s.retry_in_s is None else duration(s.retry_in_s)),
         ("tools", tool_count(s)),
         ("resources, prompts", f"{s.resources}, {s.prompts}" if s.state == "connected" else ""),
-        ("latency", "" if s.latency_ms is None else duration(s.latency_ms / 1000)),
+        ("latency", latency(s.latency_ms)),
         ("connected for", "" if s.connected_s is None else duration(s.connected_s)),
         ("server", plain(s.server_title)),
         ("protocol", plain(s.protocol)),

@@ -2,7 +2,7 @@
 
 import re
 
-from agent_tui.text import clean, cut
+from agent_tui.text import SafeText, clean, cut
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~!&$])")
 
@@ -24,7 +24,7 @@ def code(text: object, limit: int = 200) -> str:
 
 def block(text: object) -> str:
     """Lines as they are."""
-    lines = clean(text)
+    lines = SafeText(text)
     fence = _fence(lines, 3)
     return f"{fence}text\n{lines}\n{fence}"
 

@@ -14,9 +14,9 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.timer import Timer
 
+from agent_tui.conversation.mcp.lists import latency
 from agent_tui.mcp_servers.names import server_prefix
 from agent_tui.mcp_servers.types import McpError, ServerSnapshot
-from agent_tui.text import duration
 from agent_tui.tui import messages as m
 from agent_tui.tui.glyphs import UNICODE, Glyphs
 from agent_tui.tui.keys import bindings
@@ -271,7 +271,7 @@ class McpText(Drawn):
             if server.left_out:
                 right.append((f" +{len(server.left_out)} left out", "$waiting"))
             if server.latency_ms is not None:
-                right.append((f"  {duration(server.latency_ms / 1000)}", "$muted"))
+                right.append((f"  {latency(server.latency_ms)}", "$muted"))
         else:
             right.append((_WORDS[server.state], style))
         left = Content.assemble(
