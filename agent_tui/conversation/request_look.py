@@ -8,7 +8,6 @@ only what is new is hashed and measured.
 import base64
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
 
@@ -25,19 +24,6 @@ SOURCES: Final[tuple[Source, ...]] = (
 )  # fmt: skip
 """In the order of a request. prompts: what the user said; server: blocks of the API's own tools
 and whatever else the API sent."""
-SOURCE_WORDS: Final[Mapping[str, str]] = {
-    "system": "system prompt",
-    "tools": "tools",
-    "prompts": "your messages",
-    "answers": "answers",
-    "thinking": "thinking",
-    "calls": "tool calls",
-    "results": "tool results",
-    "server": "server tools",
-    "images": "images",
-    "answer": "last answer",
-}
-"""Of a ContextChangedEvent, in words; "answer" is the one that has just come."""
 
 PIXELS_PER_TOKEN: Final = 750
 IMAGE_TOKENS: Final = 1500
@@ -96,6 +82,7 @@ class RequestReader:
         self._settled: list[Json] = []
         """The messages of the last request that the next will most likely hold unchanged, ..."""
         self._looks: list[MessageLook] = []
+        self._program_calls: set[str] = set()
         self._tokens: Counter[Source] = Counter()
         """... the looks at them, and the sum of their tokens."""
 
@@ -129,6 +116,7 @@ class RequestReader:
         """The looks at all of them; only those behind the settled ones are looked at."""
         if messages[: len(self._settled)] != self._settled:
             self._settled, self._looks, self._tokens = [], [], Counter()
+            self._program_calls.clear()
         if len(self._known) > FORGET_FROM:
             self._known.clear()
             self._sizes.clear()
@@ -149,8 +137,22 @@ class RequestReader:
         for block in cast(list[Json], message["content"]):
             part = self._part(block, _source(role, block))
             digests.append(part.digest)
-            tokens.update(part.tokens)
+            if not self._is_of_a_program(block):
+                tokens.update(part.tokens)
         return MessageLook(role, tuple(digests), tokens)
+
+    def _is_of_a_program(self, block: Json) -> bool:
+        """A call that a program made, or its result: the model never reads either (facts)."""
+        match block.get("type"):
+            case "tool_use":
+                made = cast(Json, block.get("caller") or {}).get("type", "direct") != "direct"
+                if made:
+                    self._program_calls.add(str(block.get("id")))
+                return made
+            case "tool_result":
+                return block.get("tool_use_id") in self._program_calls
+            case _:
+                return False
 
     def _part(self, block: Json, source: Source) -> _Known:
         found = self._known.get(id(block))

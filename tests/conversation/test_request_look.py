@@ -130,6 +130,27 @@ def test_two_of_the_same_words_have_their_own_source() -> None:
     assert found.sources["answers"] > 0 and found.sources["prompts"] > 0
 
 
+def test_what_a_program_asked_for_and_got_is_not_in_the_context() -> None:
+    caller = {"type": "code_execution_20260120", "tool_id": "srvtoolu_1"}
+    made = ToolCall(id="p1", name="read", arguments={"path": WORDS}, caller=caller)
+    direct = ToolCall(id="d1", name="read", arguments={"path": "x"})
+    history: list[Message] = [
+        UserMessage(content="go"),  # type: ignore[arg-type]
+        AssistantMessage(content=[made], stop_reason="tool_use"),
+        ToolResultMessage(tool_call_id="p1", content=[TextContent(text=WORDS * 20)]),
+        AssistantMessage(content=[direct], stop_reason="tool_use"),
+        ToolResultMessage(tool_call_id="d1", content=[TextContent(text="short")]),
+    ]
+    reader, builder = RequestReader(), RequestBuilder()
+    for end in (3, 5):
+        found = reader.read(look(builder, history[:end]))
+        assert found.sources.get("results", 0) + found.sources.get("calls", 0) < 40
+    more = [AssistantMessage(content=[TextContent(text="a")]), UserMessage(content="b")] * 3  # type: ignore[arg-type]
+    late = reader.read(look(builder, [*history, *more]))
+    assert late == RequestReader().read(look(builder, [*history, *more]))
+    assert late.sources["results"] < 40
+
+
 @given(
     st.dictionaries(st.sampled_from(SOURCES), st.integers(1, 10_000), min_size=1),
     st.integers(0, 1_000_000),

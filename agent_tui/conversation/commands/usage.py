@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from agent_tui.conversation.commands.registry import CommandRegistry, wrong_form
-from agent_tui.conversation.request_look import SOURCE_WORDS
+from agent_tui.conversation.context_words import SOURCE_WORDS
 from agent_tui.conversation.results import CommandResult
 from agent_tui.conversation.usage import AnswerUsage, UsageTotals
 

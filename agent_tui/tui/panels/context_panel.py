@@ -12,7 +12,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
 
-from agent_tui.conversation.request_look import SOURCE_WORDS
+from agent_tui.conversation.context_words import SOURCE_WORDS
 from agent_tui.text import SafeText
 from agent_tui.tui.context_state import ContextState
 from agent_tui.tui.glyphs import UNICODE, Glyphs
