@@ -239,6 +239,8 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
                 self.opener.log_in()
             case "reload":
                 self.opener.reload()
+            case "copy":
+                self.copy_asked(result.data or {})
             case "resume_picker":
                 self.opener.pick_session((result.data or {}).get("sessions", []))
                 return
@@ -377,7 +379,7 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
         composer = self.composer
         running = self.desk.running
         if not running and (selected := self._selected_text()):
-            self._copy(selected)
+            self.copy_text(selected, "the selection")
             return
         meaning = self.interrupts.press(
             running=running,
@@ -404,14 +406,9 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
     def _selected_text(self) -> str:
         return self.screen.get_selected_text() or self.composer.selected_text
 
-    def _copy(self, text: str) -> None:
-        self.copy_to_clipboard(text)
-        self.screen.clear_selection()
-        self.flash(f"{count(len(text), 'character')} sent to the terminal's clipboard")
-
     def action_copy_selection(self) -> None:
         if selected := self._selected_text():
-            self._copy(selected)
+            self.copy_text(selected, "the selection")
 
     def on_key(self, event: events.Key) -> None:
         """What is typed where nothing takes it belongs to the composer."""

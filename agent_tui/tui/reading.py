@@ -1,9 +1,14 @@
-"""Reading: what the keys do that search the transcript and walk through it."""
+"""Reading: what the keys do that search the transcript, walk through it and copy from it."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from textual import events, on
 from textual.app import App
 
+from agent_tui.tui.clipboard import OSC52_SAFE, copy
 from agent_tui.tui.composer import Composer
+from agent_tui.tui.desk import Level
 from agent_tui.tui.search_line import SearchKey, SearchLine, SearchTyped
 from agent_tui.tui.transcript import Transcript
 
@@ -54,6 +59,46 @@ class Reading(App[int], inherit_bindings=False):
     def flash(self, text: str) -> None:
         """A short sentence for the status line."""
         raise NotImplementedError
+
+    def notice(self, level: Level, text: str) -> None:
+        """A line in the transcript."""
+        raise NotImplementedError
+
+    # --- copying -----------------------------------------------------------------------
+
+    def copy_text(self, text: str, what: str) -> None:
+        """Put it on the clipboard and say what became of that. what: `the last answer`."""
+        self.screen.clear_selection()
+        self.run_worker(self._copy(text, what), group="copy", exit_on_error=False)
+
+    async def _copy(self, text: str, what: str) -> None:
+        copied = await copy(text, to_terminal=self.copy_to_clipboard)
+        if copied.failed or (copied.doubtful and copied.bytes > OSC52_SAFE):
+            self.notice("warning", copied.sentence(what))  # too long for the status line
+        else:
+            self.flash(copied.sentence(what))
+
+    def copy_asked(self, asked: Mapping[str, Any]) -> None:
+        """/copy: what and number, as conversation/commands/copying.py gives them."""
+        number, code = int(asked.get("number", 1)), asked.get("what") == "code"
+        found = self.transcript.code(number) if code else self.transcript.answer(number)
+        kind = "code block" if code else "answer"
+        if found is None:
+            some = "no" if number == 1 else "no such"
+            self.flash(f"There is {some} {kind} to copy.")
+        else:
+            name = f"the last {kind}" if number == 1 else f"{kind} {number} from the end"
+            self.copy_text(found, name)
+
+    def action_copy_answer(self) -> None:
+        self.copy_asked({"what": "last"})
+
+    def action_copy_code(self) -> None:
+        self.copy_asked({"what": "code"})
+
+    @on(Transcript.CopyWanted)
+    def _copy_wanted(self, message: Transcript.CopyWanted) -> None:
+        self.copy_text(message.text, "the block")
 
     # --- search ------------------------------------------------------------------------
 

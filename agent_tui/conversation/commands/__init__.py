@@ -6,6 +6,7 @@ from agent_tui.conversation.commands import (
     basic,
     changes,
     container,
+    copying,
     mcp,
     sessions,
     settings,
@@ -21,6 +22,7 @@ def default_registry() -> CommandRegistry:
     basic.register(registry)
     changes.register(registry)
     container.register(registry)
+    copying.register(registry)
     mcp.register(registry)
     sessions.register(registry)
     settings.register(registry)

@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any, ClassVar
 
 from rich.style import Style
@@ -23,6 +24,7 @@ from textual.timer import Timer
 from agent_tui.tui.glyphs import Glyphs, choose, draws_whole_emoji
 from agent_tui.tui.keys import bindings
 from agent_tui.tui.transcript import looks
+from agent_tui.tui.transcript.answers import answers, codes
 from agent_tui.tui.transcript.blocks import (
     Block,
     Delivery,
@@ -97,6 +99,13 @@ class Transcript(ScrollView):
 
     class SearchKept(Message):
         """Enter while a search is on: it ends at the match."""
+
+    class CopyWanted(Message):
+        """The block under the cursor shall be copied: its source."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
 
     class Left(Message):
         """The keys shall go back to where one types."""
@@ -245,6 +254,16 @@ class Transcript(ScrollView):
         """The source text of the whole transcript, blocks parted by a blank line."""
         self._drain()
         return join_sources(self._layout.blocks)
+
+    def answer(self, number: int = 1) -> str | None:
+        """The markdown of the last answer (1), of the one before (2), ...; None: there is none."""
+        self._drain()
+        return next(islice(answers(self._layout.blocks), number - 1, None), None)
+
+    def code(self, number: int = 1) -> str | None:
+        """As answer(), of the code blocks in answers."""
+        self._drain()
+        return next(islice(codes(self._layout.blocks), number - 1, None), None)
 
     @property
     def text_of_selection(self) -> str:
@@ -613,6 +632,11 @@ class Transcript(ScrollView):
 
     def action_search(self) -> None:
         self.post_message(self.SearchWanted())
+
+    def action_copy_block(self) -> None:
+        block = self._searching.block or self._cursor.block
+        if block is not None and (text := block.source().strip("\n")):
+            self.post_message(self.CopyWanted(text))
 
     def action_leave(self) -> None:
         self.post_message(self.Left())
