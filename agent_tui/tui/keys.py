@@ -200,7 +200,8 @@ class KeyTable:
     def actions(self) -> dict[str, str]:
         """Key → action for the composer: its own keys and those that act anywhere."""
         found: dict[str, str] = {}
-        for key in KEYS:
+        # A key that was changed wins over one that had this key before.
+        for key in sorted(KEYS, key=lambda key: key.id not in self.changes):
             if key.where in ("composer", "screen"):
                 own = key.where == "composer" or key.id == "interrupt"
                 for name in self.keys_of(key):
