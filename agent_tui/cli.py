@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from agent_tui import __version__
+from agent_tui import __version__, cli_mcp
 
 if TYPE_CHECKING:
     from agent_tui.front import Options
@@ -55,6 +55,7 @@ app = typer.Typer(
 )
 offline_app = typer.Typer(help="The offline server: scripted replies, no model.")
 app.add_typer(offline_app, name="offline")
+app.add_typer(cli_mcp.app, name="mcp")
 
 
 def _version(value: bool) -> None:
@@ -151,7 +152,7 @@ def chat(
     max_seconds: MaxSecondsOption = None,
 ) -> None:
     options = _options(locals())
-    if text in ("rpc", "offline"):
+    if text in ("rpc", "offline", "mcp"):
         _fail(f"options of `{text}` come after it: agent-tui {text} [OPTIONS]")
     if output not in ("text", "json", "stream-json"):
         _fail(f"--output {output!r} is not one of text, json, stream-json")

@@ -63,7 +63,9 @@ async def open_conversation(
     for note in endpoint.notes:
         asker.notice("warning", note)
     session = await choose_session(wish or SessionWish(), cwd, endpoint, asker)
-    return await build_conversation(loaded, endpoint, cwd, session=session, allow=allow)
+    conversation = await build_conversation(loaded, endpoint, cwd, session=session, allow=allow)
+    conversation.mcp.ask_with(asker.choose)
+    return conversation
 
 
 async def choose_session(wish: SessionWish, cwd: str, endpoint: Endpoint, asker: Asker) -> Session:

@@ -4,6 +4,7 @@ The same for the slash command, the command line and RPC. Everything acts at onc
 middle of a run; what a server brings joins at the next request of the model.
 """
 
+import asyncio
 import difflib
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import asdict
@@ -26,6 +27,7 @@ from agent_tui.mcp_servers.types import LogLevel, McpError, Scope
 from agent_tui.text import clean
 
 LOG_LINES = 50
+_LOG_BYTES = 200_000
 
 
 class McpActions:
@@ -91,7 +93,7 @@ class McpActions:
         where = f"It is kept in {code(snapshot.source, 300)}."
         if scope == "conversation":
             where = "It is there until agent-tui ends; --user or --project keeps it."
-        text = f"{code(config.name)} is being connected: {code(snapshot.target)}. {where}"
+        text = f"{code(config.name)} is added: {code(snapshot.target)}. {where}"
         if not config.enabled:
             text = f"{code(config.name)} is added, but disabled. {where}"
         return CommandResult(text=text, data={"server": asdict(snapshot)})
@@ -199,6 +201,8 @@ class McpActions:
         manager = await self._link.get_manager()
         lines = manager.log_tail(name, count)
         path = manager.log_path(name)
+        if not lines:
+            lines = await asyncio.to_thread(_last_lines, path, count)
         return CommandResult(text=lists.log_text(lines, path), data={"lines": lines, "path": path})
 
     async def _level(self, line: Line) -> CommandResult:
@@ -209,3 +213,15 @@ class McpActions:
             raise WrongForm(FORMS["level"])
         await (await self._link.get_manager()).set_log_level(chosen)
         return CommandResult(text=f"Servers that log send {chosen} and above from now on.")
+
+
+def _last_lines(path: str, count: int) -> list[str]:
+    """Of the file, where this program has not written any (secrets were masked when it was)."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            file.seek(0, 2)
+            file.seek(max(0, file.tell() - _LOG_BYTES))
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return []
+    return text.splitlines()[-count:]

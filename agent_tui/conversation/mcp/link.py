@@ -19,6 +19,7 @@ from agent_tui.conversation.mcp.instructions import instructions_text
 from agent_tui.conversation.mcp.mentions import Mentions
 from agent_tui.conversation.mcp.notices import ServerNotices
 from agent_tui.conversation.mcp.plan import McpPlan
+from agent_tui.conversation.mcp.project import Choose, ask_for_project_servers
 from agent_tui.conversation.mcp.prompts import ServerPrompts
 from agent_tui.conversation.mcp.questions import Questions
 from agent_tui.conversation.mcp.sampling import Sampler
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Emit = Callable[[ConversationEvent], None]
+
+_CATALOGS = ("resources", "prompts")
 
 _EXPOSURES: dict[str, Exposure] = {
     "direct": "direct", "programmatic": "programmatic", "both": "both", "off": "off",
@@ -77,6 +80,8 @@ class McpLink:
         """What the toolset has of each server, without the functions (which are always new)."""
         self._closed = False
         self._news = asyncio.Event()
+        self._catalogs: set[tuple[str, str]] = set()
+        """(server, "resources" or "prompts") of what has been listed."""
         self.tool_offer: ToolOffer | None = None
 
     # --- the manager ------------------------------------------------------------------------
@@ -105,7 +110,7 @@ class McpLink:
                 self._manager = manager
                 for warning in warnings:
                     self._emit(NoticeEvent("warning", warning))
-                if not self._closed and manager.servers():
+                if not self._closed and manager.servers() and self._plan.connects:
                     manager.start()
                     self._tell_unapproved(manager)
         return self._manager
@@ -136,6 +141,15 @@ class McpLink:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("%s failed", task.get_name(), exc_info=error)
             self._emit(NoticeEvent("error", f"MCP: {clean(error) or type(error).__name__}"))
+
+    def ask_with(self, choose: Choose) -> None:
+        """Ask for the project's servers, in the background: the conversation waits for none."""
+        self.in_background(ask_for_project_servers(self, choose), "ask for the project's servers")
+
+    async def settled(self) -> None:
+        """Until everything in the background has ended."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
 
     async def close(self) -> None:
         """End all servers and what was asked for them; bounded."""
@@ -215,9 +229,23 @@ class McpLink:
 
     async def wait_for(self, servers: Collection[str], wait_s: float) -> None:
         """Until none of these connects any more, or the time is over."""
+        await self._wait_until(lambda: not set(servers) & set(self.connecting()), wait_s)
+
+    async def wait_for_catalogs(self, wait_s: float) -> None:
+        """Until the servers that are connected have listed resources and prompts, or the time is
+        over: those that have none never do."""
+
+        def all_listed() -> bool:
+            states = {s.name: s.state for s in self.snapshots()}
+            names = [name for name, state in states.items() if state == "connected"]
+            return all((n, what) in self._catalogs for n in names for what in _CATALOGS)
+
+        await self._wait_until(all_listed, wait_s)
+
+    async def _wait_until(self, true: Callable[[], bool], wait_s: float) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(wait_s):
-                while set(servers) & set(self.connecting()):
+                while not true():
                     self._news.clear()
                     await self._news.wait()
 
@@ -248,7 +276,7 @@ class McpLink:
             case t.ToolsChanged():
                 self._offer()
             case t.CatalogChanged():
-                pass  # asked for when they are wanted
+                self._catalogs.add((event.server, event.what))
             case t.ServerRemoved():
                 self._notices.forget(event.server)
                 self._offer()

@@ -16,7 +16,7 @@ class McpPlan:
     connect; None: it goes at once. defer_share: of the context window; where the tools of servers
     need more, they are found by search. can_defer: the endpoint has that search. interactive:
     somebody can answer questions. side_stream: makes the stream function of requests that are no
-    part of the conversation.
+    part of the conversation. connects: to all servers at once, else to those asked for.
     """
 
     user_toml: Path | None = None
@@ -26,4 +26,5 @@ class McpPlan:
     defer_share: float = 0.1
     can_defer: bool = False
     interactive: bool = True
+    connects: bool = True
     side_stream: Callable[[], StreamFunction] | None = None
