@@ -96,9 +96,18 @@ class ServerConnection:
     def offers_tools(self) -> bool:
         """Whether its tools are to be offered: also while a connection is made anew, so that a
         request's tools do not change with every hiccup."""
-        return self._was_connected and (
-            self.state in ("connected", "connecting") or self._retry_at is not None
-        )
+        if not self._was_connected or self._failures >= self._tries:
+            return self.state == "connected"
+        return self.state in ("connected", "connecting") or self._retry_at is not None
+
+    @property
+    def _tries(self) -> int:
+        return _LATER_TRIES if self._was_connected else _FIRST_TRIES
+
+    @property
+    def _is_away(self) -> bool:
+        """Whether it is a server elsewhere that was there: it may come back, or the network."""
+        return self._was_connected and self.around.config.transport != "stdio"
 
     @property
     def wanted_scope(self) -> str:
@@ -156,9 +165,9 @@ class ServerConnection:
                 self._failures = 1
                 continue
             self._failures += 1
-            tries = _LATER_TRIES if self._was_connected else _FIRST_TRIES
-            pause = _pause_s(self._failures) if retry and self._failures < tries else None
-            self.around.server_log.line("agent-tui", f"not connected: {text}")
+            again = retry and (self._failures < self._tries or self._is_away)
+            pause = _pause_s(self._failures) if again else None
+            self.around.server_log.line("agent-tui", text)
             self._set("failed", text, pause)
             await self._pause(pause)
         self._settled.set()
@@ -182,18 +191,29 @@ class ServerConnection:
         except ConfigError as error:
             return str(error), False
         around.server_log.secrets.add(resolved.secrets.values())
-        self._life = life = Life(around, resolved, sse=self._sse, on_lost=self._settled.clear)
+        self._life = life = Life(
+            around, resolved, sse=self._sse, on_lost=lambda: self._on_lost(life)
+        )
         try:
             await life.run(self._on_connected)
             return "", True
         except (Exception, BaseExceptionGroup) as error:
             return await self._problem_of(error, life)
         finally:
+            await life.close()
             if life.since is not None and self._loop.time() - life.since > STABLE_S:
                 self._failures = 0
 
+    def _on_lost(self, life: Life) -> None:
+        # An older connection may be spoken of when there is a new one already.
+        if life is self._life and self.state == "connected":
+            self._settled.clear()
+
     def _on_connected(self) -> None:
         self._was_connected = True
+        catalog = self.around.catalog
+        said = f"connected, protocol {catalog.protocol}, {len(catalog.tools)} tools"
+        self.around.server_log.line("agent-tui", said)
         self.around.listed("tools")
         self._set("connected")
 
@@ -314,9 +334,10 @@ class ServerConnection:
         except McpError:
             raise
         except Exception as error:
-            raise McpError(error_text(error, self.name)) from error
+            text = self.around.server_log.secrets.mask(error_text(error, self.name))
+            raise McpError(text) from error
 
 
 def _pause_s(failures: int) -> float:
     """1, 2, 4, ... 60 s, a little apart from each other's."""
-    return min(LONGEST_PAUSE_S, 2.0 ** (failures - 1)) * random.uniform(0.9, 1.1)
+    return min(LONGEST_PAUSE_S, 2.0 ** min(failures - 1, 10)) * random.uniform(0.9, 1.1)

@@ -44,6 +44,8 @@ class HttpNews:
     on_session_lost: Callable[[], None]
     on_trouble: Callable[[str], None]
     """A request could not be sent, or its answer broke off."""
+    on_stream_trouble: Callable[[str], None]
+    """The same of a stream of events."""
     headers: dict[str, str] = field(default_factory=dict[str, str])
 
 
@@ -78,7 +80,7 @@ def make_client(
             except Exception as error:
                 if request.method != "POST":
                     if isinstance(error, httpx2.TransportError):
-                        news.on_trouble(reason_of(error))
+                        news.on_stream_trouble(reason_of(error))
                     raise
                 return _in_place_of_answer(request, error, news)
             return await _checked(request, response, news)

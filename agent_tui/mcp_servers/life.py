@@ -40,7 +40,9 @@ log = logging.getLogger(__name__)
 PROBE_S = 10.0
 SETTLE_S = 0.2
 """Notices that a list has changed within this time are one."""
-RELISTEN_S = 2.0
+RELISTEN_S = 1.0
+LISTENED_S = 60.0
+"""A stream of changes that lasted so long is opened again soon; others after growing pauses."""
 
 Kind = Literal["tools", "resources", "prompts"]
 KINDS: tuple[Kind, ...] = ("tools", "resources", "prompts")
@@ -162,6 +164,11 @@ class Life:
             connected()
             await self._serve()
 
+    async def close(self) -> None:
+        """What may be left when run() did not get as far as its end; it never takes long."""
+        if self.process is not None:
+            await self.process.close()
+
     @contextlib.asynccontextmanager
     async def _within(self, seconds: float, what: str, grace: float = 0.0) -> AsyncGenerator[None]:
         try:
@@ -209,6 +216,7 @@ class Life:
     async def _transport(self) -> Any:
         around = self._around
         if around.config.transport == "stdio":
+            self._resolved.cwd = self._resolved.cwd or str(around.folder)
             self.process = await ServerProcess.start(
                 self._resolved, around.environ, around.server_log
             )
@@ -217,7 +225,10 @@ class Life:
         self.store = TokenStore(self._resolved.url, around.server_log.secrets.add)
         auth = await asyncio.to_thread(stored_auth, self.store, self._resolved.oauth)
         news = HttpNews(
-            on_auth=self.want_auth, on_session_lost=self._lose_session, on_trouble=self._on_trouble
+            on_auth=self.want_auth,
+            on_session_lost=self._lose_session,
+            on_trouble=self.suspect,
+            on_stream_trouble=self._on_stream_trouble,
         )
         return _tapped(http_transport(self._resolved, news, sse=self._sse, auth=auth), self.tap)
 
@@ -329,7 +340,9 @@ class Life:
         ]
         wanted = {f"{kind}_list_changed": True for kind in kinds}
         missed = False
+        pause = RELISTEN_S
         while kinds:
+            begun = self._loop.time()
             try:
                 async with self.client.listen(**wanted) as changes:
                     if missed:
@@ -343,7 +356,9 @@ class Life:
                 said = f"no notice of changes of lists: {words_of(error)}"
                 self._around.server_log.line("agent-tui", said)
             missed = True
-            await asyncio.sleep(RELISTEN_S)
+            lasted = self._loop.time() - begun > LISTENED_S
+            pause = RELISTEN_S if lasted else min(pause * 2, LISTENED_S)
+            await asyncio.sleep(pause)
 
     async def set_level(self, level: LogLevel) -> None:
         """Ask a server of the older protocol for its log messages of this level and above."""
@@ -380,14 +395,20 @@ class Life:
         self.session_lost = True
         self.lose("the server has forgotten the session")
 
-    def _on_trouble(self, why: str) -> None:
+    def _on_stream_trouble(self, why: str) -> None:
+        # The SDK gives its stream of events up after two of these.
         if self.since is not None:
             self._stream_breaks += 1
         self.suspect(why)
 
     def want_auth(self, why: str) -> None:
         """Only a login helps."""
-        self.wants_auth = f"{why}. Log in with /mcp login {self._around.config.name}"
+        name = self._around.config.name
+        if any(header.lower() == "authorization" for header in self._resolved.headers):
+            hint = "The Authorization header of its configuration is not accepted"
+        else:
+            hint = f"Log in with /mcp login {name}"
+        self.wants_auth = f"{why}. {hint}"
         self._on_lost()
         self._wake.set()
 

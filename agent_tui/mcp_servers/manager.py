@@ -168,7 +168,9 @@ class McpManager:
         self._closed = True
         stops = [self._stop(server) for server in self._servers.values()]
         if stops:
-            await asyncio.gather(*stops)
+            for problem in await asyncio.gather(*stops, return_exceptions=True):
+                if isinstance(problem, Exception):
+                    log.error("an MCP server could not be ended", exc_info=problem)
         if self._ending:
             await asyncio.wait(set(self._ending), timeout=CLOSE_S)
         await all_closed(CLOSE_S)

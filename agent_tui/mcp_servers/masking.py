@@ -64,7 +64,7 @@ class Secrets:
         """More of them (tokens of a login come later)."""
         for value in values:
             scheme = _SCHEME.match(value)
-            for part in {value.strip(), scheme["rest"].strip() if scheme else ""}:
+            for part in {value, value.strip(), scheme["rest"].strip() if scheme else ""}:
                 if len(part) >= _SHORTEST:
                     self._values.add(part)
         spelled = {spelling for value in self._values for spelling in _spellings(value)}

@@ -3,6 +3,7 @@
 import json
 import shlex
 import urllib.parse
+from collections.abc import Mapping
 
 from agent_tui.mcp_servers.config import ServerConfig
 from agent_tui.mcp_servers.config_files import Entry
@@ -19,9 +20,7 @@ from agent_tui.text import clean
 
 def target_text(config: ServerConfig, secrets: Secrets | None = None) -> str:
     """The command line or the URL as written, without secrets (variables are not put in)."""
-    own = Secrets(
-        secret_values(args=config.args, env=config.env, url=config.url, headers=config.headers)
-    )
+    own = _own_secrets(config)
     if config.transport == "stdio":
         text = shlex.join([config.command, *config.args])
     else:
@@ -63,6 +62,23 @@ def config_lines(config: ServerConfig) -> list[str]:
     return lines
 
 
+def _shown(values: Mapping[str, str], config: ServerConfig) -> str:
+    """`A=1 TOKEN=***`: what is no secret is told, since it decides what the program does."""
+    secrets = _own_secrets(config)
+    shown = (
+        f"{name}={MASK if is_secret_name(name) and '${' not in value else secrets.mask(value)}"
+        for name, value in values.items()
+    )
+    return clean(" ".join(shown))
+
+
+def _own_secrets(config: ServerConfig) -> Secrets:
+    """Those that stand in the configuration itself."""
+    return Secrets(
+        secret_values(args=config.args, env=config.env, url=config.url, headers=config.headers)
+    )
+
+
 def approval_text(entry: Entry) -> str:
     """What a project's server would do, line by line: what the user approves."""
     config = entry.config
@@ -74,9 +90,9 @@ def approval_text(entry: Entry) -> str:
     if config.cwd:
         lines.append(f"In the folder: {clean(config.cwd)}")
     if config.env:
-        lines.append(f"With the environment: {clean(shown_env(config.env))}")
+        lines.append(f"With the environment: {_shown(config.env, config)}")
     if config.headers:
-        lines.append(f"With the headers: {clean(', '.join(config.headers))}")
+        lines.append(f"With the headers: {_shown(config.headers, config)}")
     if names := variables_in(config):
         lines.append(f"Is given your variables: {clean(', '.join(names))}")
     unasked = [name for name, approval in config.approval.items() if approval == "allow"]

@@ -187,6 +187,34 @@ async def test_one_request_that_breaks_off_costs_that_request(keeper: Keeper):
         assert zoo.methods().count("initialize") == 1
 
 
+async def test_a_server_that_stays_away_is_waited_for_without_its_tools(
+    keeper: Keeper, monkeypatch
+):
+    monkeypatch.setattr("agent_tui.mcp_servers.connection._pause_s", lambda failures: 0.01)
+    zoo = HttpZoo()
+    add(keeper, zoo.url)
+    await keeper.state("zoo", "connected")
+    zoo.close()
+    keeper.manager.reconnect("zoo")
+    await until(lambda: keeper.manager.state("zoo") == "failed" and not keeper.tools())
+    with HttpZoo(port=zoo.port):
+        await keeper.state("zoo", "connected")
+        assert text_of(await keeper.call("zoo__echo", text="back")) == "back"
+        await keeper.manager.close()
+
+
+async def test_a_refused_header_is_not_said_to_need_a_login(keeper: Keeper):
+    def refuse(visit: Visit) -> bool:
+        visit.reply(401)
+        return True
+
+    with HttpZoo(refuse=refuse) as zoo:
+        add(keeper, zoo.url, headers={"authorization": "Bearer old-token"})
+        snapshot = await keeper.state("zoo", "needs_auth")
+        assert "Authorization header of its configuration" in (snapshot.error or "")
+        assert "/mcp login" not in (snapshot.error or "")
+
+
 async def test_a_refused_login_is_its_own_state(keeper: Keeper):
     def refuse(visit: Visit) -> bool:
         visit.reply(401, www_authenticate='Bearer realm="zoo"')

@@ -214,13 +214,14 @@ async def test_tools_are_chosen_approved_and_exposed_by_name_and_pattern(keeper:
 
 async def test_the_tools_are_the_same_bytes_after_a_reconnection(keeper: Keeper):
     """A29: the order of a server's list is its own business."""
-    keeper.add("zoo", "Many")
+    keeper.add("zoo", "Shuffled")
     await keeper.ready()
     before = [(t.name, t.description, t.parameters) for t in keeper.manager.tools()]
     keeper.events.clear()
     keeper.manager.reconnect("zoo")
     assert [t.name for t in keeper.manager.tools()] == [name for name, *_ in before]
     await until(lambda: ToolsChanged("zoo") in keeper.events)
+    await keeper.state("zoo", "connected")
     assert [(t.name, t.description, t.parameters) for t in keeper.manager.tools()] == before
     assert [name for name, *_ in before] == sorted(name for name, *_ in before)
 

@@ -11,6 +11,7 @@ import base64
 import json
 import os
 import queue
+import random
 import signal
 import subprocess
 import sys
@@ -348,6 +349,13 @@ class Pages(Animal):
         return {"tools": [{"name": f"p{page}", "inputSchema": schema()}]} | more
 
 
+class Shuffled(Animal):
+    """Its tools come in another order each time."""
+
+    def tools(self) -> list[Json]:
+        return random.sample(super().tools(), len(super().tools()))
+
+
 class Wild(Animal):
     """Results of every kind, true and false."""
 
@@ -568,7 +576,7 @@ ANIMALS: dict[str, type[Animal]] = {
     animal.__name__: animal
     for animal in (
         Plain, Silent, SilentList, Gated, DeafToTheNew, DiesOfTheNew, DeadAtStart, BadNames, Many,
-        Endless, Circular, Pages, Wild, Rude, Noisy, Flood, ErrorFlood, Stubborn, LeavesAChild,
+        Endless, Circular, Pages, Shuffled, Wild, Rude, Noisy, Flood, ErrorFlood, Stubborn, LeavesAChild,
         Curious, Modern,
     )
 }  # fmt: skip
