@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from agent_tui.agent.messages import Usage
 from agent_tui.conversation.events import CacheCause, CacheEvent
 from agent_tui.conversation.request_look import MessageLook, RequestLook
+from agent_tui.messages_api.usage_details import cache_parts, is_split
 from agent_tui.text import duration
 
 SLACK_TOKENS = 16
@@ -52,11 +53,13 @@ class CacheLens:
     def sent(self, look: RequestLook) -> None:
         self._sent = (look, self._clock())
 
-    def answered(self, number: int, usage: Usage) -> CacheEvent | None:
-        """What the cache did for answer `number`; None where the server does not say."""
+    def answered(self, number: int, usage: Usage, *, summed: bool = False) -> CacheEvent | None:
+        """What the cache did for answer `number`; None where the server does not say. summed:
+        its counts may be the sum of several samplings (server tools)."""
         if usage.cache_read is None and usage.cache_write is None:
             return None
-        read, written = usage.cache_read or 0, usage.cache_write or 0
+        written = usage.cache_write or 0
+        read, kept = cache_parts(usage)
         event = CacheEvent(number, read, written, usage.input or 0, expected=self._kept)
         if self._sent is not None and self._last is not None:
             event.expected = self._expected(read + written + (usage.input or 0))
@@ -64,7 +67,8 @@ class CacheLens:
             event.broke, event.lost = True, event.expected - read
             event.cause, event.detail = self._why()
             self.last_break = event
-        self._last, self._kept = self._sent, read + written
+        # Of a sum nobody can tell what is kept; the next request is not judged by it.
+        self._last, self._kept = self._sent, 0 if summed and not is_split(usage) else kept
         return event
 
     def _expected(self, whole: int) -> int:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from agent_tui.agent.events import AgentEvent, MessageEndEvent
-from agent_tui.agent.messages import AgentMessage, AssistantMessage
+from agent_tui.agent.messages import AgentMessage, AssistantMessage, OpaqueContent
 from agent_tui.conversation.cache_lens import CacheLens
 from agent_tui.conversation.events import (
     CacheEvent,
@@ -108,7 +108,8 @@ class Meters:
         assert isinstance(event.message, AssistantMessage)
         usage = event.message.usage
         assert usage is not None
-        self.cache = self._watch.lens.answered(answer.number, usage)
+        served = any(isinstance(block, OpaqueContent) for block in event.message.content)
+        self.cache = self._watch.lens.answered(answer.number, usage, summed=served)
         if self.cache is not None:
             self._emit(self.cache)
             if self.cache.broke and self.cache.lost >= NOTABLE_TOKENS:

@@ -84,9 +84,10 @@ class UsageTotals:
     def add(
         self, message: AssistantMessage, info_of: InfoOf, seconds: float | None = None
     ) -> AnswerUsage | None:
-        """Counts one answer; one without usage changes nothing and gives None."""
+        """Counts one answer; one without usage, or that was none of the model's own (a program
+        goes on), changes nothing and gives None."""
         usage = message.usage
-        if usage is None:
+        if usage is None or not usage_details.was_sampled(usage):
             return None
         answer = AnswerUsage(
             len(self.answers) + 1,

@@ -221,7 +221,8 @@ def _mark(request: dict[str, Any], keep: CacheSetting) -> None:
     A mark covers all before it, so those that tools brought themselves are not needed. From a
     mark the service looks back over 20 blocks at most for what it has kept; the end of the last
     user message but one is where the request before had its last mark, so it is found however
-    much an answer and its results have put between.
+    much an answer and its results have put between. What answers a program the model does not
+    read, so no mark there would hold.
     """
     mark = {"type": "ephemeral"} | ({"ttl": "1h"} if keep == "1h" else {})
     for key in ("tools", "system"):
@@ -229,10 +230,25 @@ def _mark(request: dict[str, Any], keep: CacheSetting) -> None:
             blocks = [_without_mark(b) for b in request[key]]
             request[key] = [*blocks[:-1], _with_mark(blocks[-1], mark)]
     messages: list[Block] = request["messages"]
-    users = (at for at in reversed(range(len(messages))) if messages[at]["role"] == "user")
-    for at in itertools.islice(users, 2):
+    read = (at for at in reversed(range(len(messages))) if _is_read(messages, at))
+    for at in itertools.islice(read, 2):
         *before, last = messages[at]["content"]
         messages[at] = {**messages[at], "content": [*before, _with_mark(last, mark)]}
+
+
+def _is_read(messages: list[Block], at: int) -> bool:
+    """Whether the model reads this message of the user's, which may be for a program alone."""
+    message = messages[at]
+    if message["role"] != "user":
+        return False
+    first = message["content"][0]
+    if first["type"] != "tool_result" or at == 0:
+        return True
+    blocks: list[Block] = messages[at - 1]["content"]
+    callers: list[Block] = [
+        b.get("caller") or {} for b in blocks if b.get("id") == first["tool_use_id"]
+    ]
+    return all(caller.get("type", "direct") == "direct" for caller in callers)
 
 
 def _with_mark(block: Block, mark: Block) -> Block:

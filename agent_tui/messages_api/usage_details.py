@@ -75,6 +75,27 @@ def context_parts(usage: Usage) -> tuple[int, int]:
     return prompt, last.output or 0
 
 
+def was_sampled(usage: Usage) -> bool:
+    """False for a response that only hands on what a program wants: it says 0 of everything."""
+    return bool(usage.input or usage.output or usage.cache_read or usage.cache_write)
+
+
+def is_split(usage: Usage) -> bool:
+    """Whether the counts of each sampling are told."""
+    return bool(_iterations(usage))
+
+
+def cache_parts(usage: Usage) -> tuple[int, int]:
+    """(tokens read of what the requests before had left, tokens that are kept now).
+
+    A response of several samplings sums up what each of them read; the first tells what was
+    there before it, the last what there is after it.
+    """
+    own = [_sampling(s) for s in _iterations(usage) if s.get("type") in _OWN] or [_whole(usage)]
+    last = own[-1]
+    return own[0].cache_read, last.cache_read + last.cache_write + last.cache_write_1h
+
+
 def cost(usage: Usage, model: str, prices_of: PricesOf) -> float | None:
     """Dollars of one response; None where a price or a count that matters is unknown."""
     if usage.raw.get("speed") == "fast" or usage.raw.get("service_tier") == "priority":

@@ -35,6 +35,10 @@ def tool(name: str, description: str = "Looks.") -> AgentTool:
     return AgentTool(name, description, {"type": "object", "properties": {}}, _nothing)
 
 
+def usage(read: int, written: int, new: int = 10, **raw: Any) -> Usage:
+    return Usage(input=new, output=5, cache_read=read, cache_write=written, raw=raw)
+
+
 class Asked:
     """A conversation that goes on, request by request; each answer's usage is given."""
 
@@ -56,9 +60,7 @@ class Asked:
         options = StreamOptions(thinking_level=self.level)
         self.lens.sent(self._reader.read(self._builder.build(self.model, context, options)))
         self._number += 1
-        event = self.lens.answered(
-            self._number, Usage(input=new, output=5, cache_read=read, cache_write=written)
-        )
+        event = self.lens.answered(self._number, usage(read, written, new))
         self.history.append(AssistantMessage(content=[TextContent(text="an answer")]))
         self.clock.now += 10
         assert event is not None
@@ -193,6 +195,28 @@ def test_thinking_that_is_left_out_breaks_the_history() -> None:
         content=[ThinkingContent(thinking="t", signature="s"), TextContent(text="an answer")]
     )
     assert asked.ask(0, 5100).cause == "history"
+
+
+def test_a_sum_of_several_samplings_is_not_held_against_the_next_request() -> None:
+    """A response with server tools reads its context once for each sampling; the sum is more
+    than anybody can read at once."""
+    asked = begun()
+    asked.ask(5000, 100)
+    event = asked.lens.answered(4, usage(12_000, 3000), summed=True)
+    assert event is not None and not event.broke
+    assert not asked.ask(6100, 200).broke
+
+
+def test_the_samplings_tell_what_was_there_and_what_is_kept() -> None:
+    asked = begun()
+    first = {"type": "message", "input_tokens": 5, "output_tokens": 5,
+             "cache_read_input_tokens": 5000, "cache_creation_input_tokens": 100}  # fmt: skip
+    second = {**first, "cache_read_input_tokens": 5100, "cache_creation_input_tokens": 900}
+    told = usage(10_100, 1000, iterations=[first, second])
+    event = asked.lens.answered(3, told, summed=True)
+    assert event is not None and (event.read, event.written, event.broke) == (5000, 1000, False)
+    another_system(asked)
+    assert asked.ask(0, 7000).expected == 6000
 
 
 def test_a_server_without_a_cache_never_breaks() -> None:

@@ -80,6 +80,14 @@ def test_a_response_without_usage_changes_nothing() -> None:
     assert len(totals.answers) == 1
 
 
+def test_a_response_in_which_only_a_program_went_on_is_no_answer() -> None:
+    """As recorded: it says 0 of everything, and that the context were empty."""
+    between = answer(input_tokens=0, output_tokens=0, server_tool_use={"web_search_requests": 0})
+    totals = counted(KNOWN)
+    assert totals.add(between, model_info) is None
+    assert len(totals.answers) == 1 and totals.context_tokens == 11_100
+
+
 class Clock:
     now = 100.0
 

@@ -26,7 +26,7 @@ from agent_tui.agent.tools import AgentTool
 from agent_tui.messages_api import images
 from agent_tui.messages_api.request import RequestBuilder, build_request
 from agent_tui.offline.prompt_cache import PromptCache
-from agent_tui.offline.wire import estimate_tokens
+from agent_tui.offline.wire import estimate_tokens, read_by_model
 
 MODEL = "claude-sonnet-5-5"
 PNG = (
@@ -189,7 +189,7 @@ def test_uploads_go_to_the_container_once_code_runs() -> None:
 
 def served(requests: list[dict[str, Any]]) -> list[tuple[int, int]]:
     """(read, written) of each, by the rules of the service's cache (A29)."""
-    cache = PromptCache(estimate_tokens, lambda messages: messages, clock=lambda: 0.0)
+    cache = PromptCache(estimate_tokens, read_by_model, clock=lambda: 0.0)
     shares = [cache.share(request) for request in requests]
     return [(share.read, share.written + share.written_1h) for share in shares]
 
