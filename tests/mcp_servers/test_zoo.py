@@ -292,6 +292,8 @@ async def test_a_crash_during_a_call_is_told_and_mended(keeper: Keeper):
     assert time.monotonic() - begun < 2
     assert result.is_error
     assert "ended with exit code 3. It said: the cage is open" in text_of(result)
+    # It may have had an effect, so nobody calls it a second time.
+    assert [c["params"]["name"] for c in keeper.told("tools/call")] == ["crash"]
     assert "zoo__echo" in keeper.tools()  # offered all the time: the request's tools stay
     # The next call waits for the new connection.
     assert text_of(await keeper.call("zoo__echo", text="again")) == "again"

@@ -576,8 +576,8 @@ ANIMALS: dict[str, type[Animal]] = {
     animal.__name__: animal
     for animal in (
         Plain, Silent, SilentList, Gated, DeafToTheNew, DiesOfTheNew, DeadAtStart, BadNames, Many,
-        Endless, Circular, Pages, Shuffled, Wild, Rude, Noisy, Flood, ErrorFlood, Stubborn, LeavesAChild,
-        Curious, Modern,
+        Endless, Circular, Pages, Shuffled, Wild, Rude, Noisy, Flood, ErrorFlood, Stubborn,
+        LeavesAChild, Curious, Modern,
     )
 }  # fmt: skip
 
