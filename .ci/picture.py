@@ -34,7 +34,7 @@ async def draw() -> str:
     cwd = str(Path.cwd())
     loaded = load_settings(cwd=cwd, flags={"demo_speed": 400.0})
     app = AgentTuiApp(
-        settings=loaded.settings, starter=Starter(loaded, cwd, demo=True, allow=["shell"])
+        settings=loaded.settings, starter=Starter(cwd, loaded=loaded, demo=True, allow=["shell"])
     )
 
     async def until(what: Callable[[], bool]) -> None:

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 from agent_tui import __version__, cli_mcp
 
 if TYPE_CHECKING:
-    from agent_tui.front import Options
+    from agent_tui.front_options import Options
 
 _COMMANDS_HELP = (
     "Without a command: agent-tui [OPTIONS] [TEXT] opens a conversation; -p TEXT answers on "
@@ -199,7 +199,7 @@ _SETTINGS = (
 def _options(given: dict[str, Any]) -> "Options":
     """The common options of all faces, from a command's parameters."""
     from agent_tui.conversation.session_wish import SessionWish
-    from agent_tui.front import Options
+    from agent_tui.front_options import Options
 
     return Options(
         flags={name: given[name] for name in _SETTINGS if given[name] is not None},

@@ -10,15 +10,9 @@ from agent_tui.conversation.build import build_conversation
 from agent_tui.conversation.conversation import Conversation
 from agent_tui.conversation.endpoint import Endpoint
 from agent_tui.conversation.session_choice import open_wished
-from agent_tui.front import (
-    CANNOT_START,
-    Options,
-    StartError,
-    complain,
-    end_with,
-    load,
-    working_folder,
-)
+from agent_tui.front import complain, end_with
+from agent_tui.front_options import Options, StartError, working_folder
+from agent_tui.front_settings import CANNOT_START, load
 from agent_tui.headless.exit_codes import USAGE
 from agent_tui.headless.print_mode import Output, run_print
 from agent_tui.headless.rpc import run_rpc

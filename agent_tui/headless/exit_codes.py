@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from agent_tui.messages_api.errors import is_retryable_type
-
 if TYPE_CHECKING:  # the front door takes a number from here before the first paint
     from agent_tui.agent.messages import AssistantMessage
 
@@ -21,6 +19,8 @@ _LIMIT_REASONS = ("refusal", "max_tokens", "model_context_window_exceeded")
 
 def exit_code(last: "AssistantMessage | None", limit_reached: str | None) -> int:
     """The code for a run that ended with this assistant message."""
+    from agent_tui.messages_api.errors import is_retryable_type
+
     if limit_reached:
         return LIMIT
     if last is None:

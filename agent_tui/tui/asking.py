@@ -1,7 +1,7 @@
 """Asks the user on behalf of the endpoint choice (conversation/opening.py): its Asker."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agent_tui.tui.screens.choice import ChoiceDialog, OptionLike
 from agent_tui.tui.screens.login import SecretScreen
@@ -29,6 +29,10 @@ class ScreenAsker:
     async def ask_secret(self, title: str, text: str) -> str | None:
         """What was entered, unseen; None when the user left it."""
         return await self._app.push_screen_wait(SecretScreen(title, text))
+
+    def settings_loaded(self, settings: Any) -> None:
+        """The settings in full; the first paint knew only some of them."""
+        self._app.settings_loaded(settings)
 
     def notice(self, level: Literal["info", "warning", "error"], text: str) -> None:
         self._app.notice(level, text)

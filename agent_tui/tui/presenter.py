@@ -22,6 +22,7 @@ from agent_tui.conversation.events import ContainerChangedEvent, ConversationEve
 from agent_tui.tui.context_state import ContextState
 from agent_tui.tui.lines import count, one_line
 from agent_tui.tui.loop_state import LoopState
+from agent_tui.tui.status_state import RetryState, StatusState
 from agent_tui.tui.transcript.api_kinds import make_block
 from agent_tui.tui.transcript.lines import Look
 from agent_tui.tui.transcript.program_calls import GROUPED, CallState, Tally
@@ -350,43 +351,6 @@ class Rate:
         if not marks or now - marks[0][0] < 0.5:
             return None
         return (self._chars - marks[0][1]) / CHARS_PER_TOKEN / (now - marks[0][0])
-
-
-@dataclass(slots=True)
-class StatusState:
-    status: str = "starting"
-    model: str = ""
-    thinking: str = ""
-    cost: float | None = 0.0
-    cost_at_least: float = 0.0
-    """Where cost is None: what is known of it."""
-    context_tokens: int | None = None
-    context_window: int | None = None
-    rate: float | None = None
-    """Tokens a second of what streams now, estimated."""
-    last_rate: float | None = None
-    """Of the answer before, as counted."""
-    retrying: bool = False
-    """A failed request waits for its next try: nothing streams, whatever the run is at."""
-    silent_s: int = 0
-    """Seconds since the server was last heard; 0 while that is not long."""
-    silence_limit_s: float | None = None
-    """After so much silence the request is tried again (setting idle_timeout_s)."""
-
-    @property
-    def context_percent(self) -> int | None:
-        if not self.context_tokens or not self.context_window:
-            return None
-        return round(100 * self.context_tokens / self.context_window)
-
-
-@dataclass(slots=True)
-class RetryState:
-    """A failed request waits; until: clock seconds of the next try. attempt 0: none waits."""
-
-    attempt: int = 0
-    until: float = 0.0
-    reason: str = ""
 
 
 class Presenter:

@@ -7,7 +7,7 @@ from textual.content import Content
 from agent_tui.tui.glyphs import UNICODE, Glyphs
 from agent_tui.tui.lines import fit, left_right
 from agent_tui.tui.plain import Drawn
-from agent_tui.tui.presenter import RetryState
+from agent_tui.tui.status_state import RetryState
 
 
 class RetryLine(Drawn):

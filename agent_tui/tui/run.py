@@ -26,6 +26,7 @@ def run_app(*, settings: Any, starter: "Starter", first_prompt: str = "", banner
     app = AgentTuiApp(
         settings=settings, starter=starter, first_prompt=first_prompt, banner=banner, ladder=ladder
     )
+    terminal.undo = lambda: app.signals.undo
     try:
         with signals_handled(app.leaving.begin_from_signal):
             app.run()
@@ -42,6 +43,8 @@ def run_app(*, settings: Any, starter: "Starter", first_prompt: str = "", banner
         return 1
     finally:
         ladder.done()
+    if app.leaving.last_words:
+        print(app.leaving.last_words, file=sys.stderr)  # noqa: T201 - the screen is gone
     if app.leaving.code is not None:
         return app.leaving.code
     return app.return_code or 0

@@ -8,7 +8,7 @@ from agent_tui.tui.glyphs import UNICODE, Glyphs
 from agent_tui.tui.lines import fit_content, one_line
 from agent_tui.tui.money import money
 from agent_tui.tui.plain import Drawn
-from agent_tui.tui.presenter import StatusState
+from agent_tui.tui.status_state import StatusState
 
 _STYLES = {
     "ready": "$done", "starting": "$muted", "waiting": "$accent", "streaming": "$accent",
@@ -104,4 +104,3 @@ class StatusLine(Drawn):
                 break
             right = longer
         return Content.assemble(right, " ") if right else right
-
