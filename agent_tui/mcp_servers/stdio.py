@@ -83,7 +83,7 @@ async def messages(
         server_log.feed("stdout", line + b"\n")
         junk += len(line)
         if not first_junk and (first_junk := _first_words(line)):
-            note(f"it writes to its standard output what is no MCP message: {first_junk}")
+            note(f"it writes to stdout what is no message: {first_junk}")
         # What is ready does not suspend by itself.
         await asyncio.sleep(0)
         if junk > MAX_JUNK:

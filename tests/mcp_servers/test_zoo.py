@@ -348,7 +348,7 @@ async def test_noise_is_kept_apart_from_messages_and_without_secrets(keeper: Kee
     log = "\n".join(keeper.manager.log_tail("zoo"))
     assert "stdout: Starting..." in log and "stdout: DEBUG called" in log
     [notice] = keeper.notices("zoo")
-    assert notice == "it writes to its standard output what is no MCP message: Starting..."
+    assert notice == "it writes to stdout what is no message: Starting..."
     assert "stderr: listening with ***" in log
     assert "\x1b" not in log and "s3cret" not in log
     assert "s3cret" not in content_of(keeper.manager.log_path("zoo"))
