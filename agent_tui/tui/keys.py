@@ -114,6 +114,8 @@ KEYS: tuple[Key, ...] = (
         {"transcript": "open", "matches": "stay here"}),
     Key("block_copy", "c,y", "copy_block", "transcript", "Copy the block, or that of the match",
         {"transcript": "copy", "matches": "copy"}),
+    Key("block_stop", "x", "stop_block", "transcript",
+        "Stop this call alone; the run goes on"),
     Key("block_prompt_previous", "left_square_bracket", "previous_prompt", "transcript",
         "The message you sent before", {"transcript": "prompt"}),
     Key("block_prompt_next", "right_square_bracket", "next_prompt", "transcript",

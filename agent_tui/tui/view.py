@@ -12,6 +12,7 @@ from agent_tui.tui.panels.loop_panel import LoopPanel
 from agent_tui.tui.panels.tools_panel import ToolsPanel
 from agent_tui.tui.plain import ThinRule
 from agent_tui.tui.retry_line import RetryLine
+from agent_tui.tui.search_line import SearchLine
 
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentTuiApp
@@ -29,6 +30,7 @@ class View:
         self._context = app.query_one(ContextPanel)
         self._loop = app.query_one(LoopPanel)
         self._retry = app.query_one(RetryLine)
+        self._search = app.query_one(SearchLine)
         self._left = app.query_one("#left")
         self._status_rule = app.query_one("#status-rule", ThinRule)
         self._queue_rule = app.query_one("#queue-rule", ThinRule)
@@ -97,7 +99,7 @@ class View:
             return "queue"
         if self._tools.has_focus:
             return "tools"
-        if app.search_line.has_focus:
+        if self._search.has_focus:
             return "search"
         if app.transcript.has_focus:
             return "matches" if app.transcript.searching else "transcript"

@@ -75,3 +75,13 @@ async def test_no_call_at_all(drive: Drive):
         await d.press("f5", "up", "x", "down", "escape")
         assert d.app.composer.has_focus and d.conv.called("abort_tool") == []
         assert "F5 calls" not in d.screen
+
+
+async def test_x_on_a_call_in_the_transcript_stops_it_too(drive: Drive):
+    async with drive(size=(140, 30)) as d:
+        start(d, "a", "b")
+        await d.shows("run b")
+        await d.press("f8", "k", "x")
+        assert d.conv.called("abort_tool") == [("a",)]
+        await d.press("j", "x")
+        assert d.conv.called("abort_tool") == [("a",), ("b",)]

@@ -21,6 +21,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.timer import Timer
 
+from agent_tui.tui import messages as m
 from agent_tui.tui.glyphs import Glyphs, choose, draws_whole_emoji
 from agent_tui.tui.keys import bindings
 from agent_tui.tui.transcript import looks
@@ -637,6 +638,11 @@ class Transcript(ScrollView):
         block = self._searching.block or self._cursor.block
         if block is not None and (text := block.source().strip("\n")):
             self.post_message(self.CopyWanted(text))
+
+    def action_stop_block(self) -> None:
+        """The call that the cursor is on, alone."""
+        if isinstance(block := self._cursor.block, ToolBlock):
+            self.post_message(m.StopCallRequested(block.call_id))
 
     def action_leave(self) -> None:
         self.post_message(self.Left())
