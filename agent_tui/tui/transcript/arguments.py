@@ -82,10 +82,8 @@ class Arguments:
         if name == "edit" and leaf in ("old", "new"):
             sign, style = ("-", "diff-del") if leaf == "old" else ("+", "diff-add")
             return [[(f"{sign}{line}", style)] for line in text.split("\n")]
-        if (name, path) in (("write", "content"), ("shell", "command")):
+        if (name, path) == ("write", "content"):
+            return [[(f"+{line}", "diff-add")] for line in text.split("\n")]
+        if (name, path) == ("shell", "command"):
             return [[(line, "code")] for line in text.split("\n")]
-        key = clean(path)
-        pieces = text.split("\n")
-        if tail.lines == 0:
-            return [[(f"{key}: ", "muted"), (pieces[0], "output")]]
-        return [[(f"{key}:", "muted")], *([(f"  {piece}", "output")] for piece in pieces)]
+        return tool_text.table_rows(clean(path), text, tool_text.key_cells(self.tails))

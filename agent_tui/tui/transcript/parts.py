@@ -184,6 +184,13 @@ def cut_line(line: str, style: str) -> list[Runs]:
     return [*pieces, [(line, style)]]
 
 
+def cut_runs(line: Runs) -> list[Runs]:
+    """cut_line() for a line whose last run may be very long."""
+    *before, (text, style) = line
+    first, *others = cut_line(text, style)
+    return [[*before, *first], *others]
+
+
 def cut_at(line: str) -> int:
     """Where a line longer than LINE_LIMIT is cut: behind a space if there is one."""
     return line.rfind(" ", LINE_LIMIT // 2, LINE_LIMIT) + 1 or LINE_LIMIT
@@ -216,6 +223,7 @@ __all__ = [
     "cut_at",
     "cut_line",
     "cut_parts",
+    "cut_runs",
     "lines_to_parts",
     "plain_parts",
     "spans_to_lines",

@@ -15,6 +15,7 @@ from agent_tui.agent.messages import (
 from agent_tui.conversation.events import QueueDeliveredEvent
 from agent_tui.text import clean, count
 from agent_tui.tui.transcript.blocks import BashBlock, Block, Delivery, PromptBlock
+from agent_tui.tui.transcript.images import image_words
 from agent_tui.tui.transcript.notices import NoticeBlock, SeparatorBlock
 from agent_tui.tui.transcript.page import Page
 from agent_tui.tui.transcript.program_tree import file_label
@@ -83,11 +84,11 @@ class Said:
         self._page.add(block, message.id)
 
     def _prompt(self, message: UserMessage | CustomMessage, note: str = "") -> PromptBlock:
-        images = sum(1 for block in message.content if block.type == "image")
         text = _shown(message)
-        if images:
-            shown = f"[{images} image{'s' if images > 1 else ''}]"
-            text = f"{text}\n{shown}" if text else shown
+        for block in message.content:
+            if block.type == "image":
+                shown = f"[image: {image_words(block.media_type, block.data)}]"
+                text = f"{text}\n{shown}" if text else shown
         for upload in getattr(message, "uploads", ()):
             shown = f"[{file_label(upload.name or upload.file_id, upload.size)}, to the container]"
             text = f"{text}\n{shown}" if text else shown

@@ -5,17 +5,19 @@ stands below the line; when it is done the line stays and the rest folds.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any, Literal
 
 from agent_tui.agent.messages import ToolResultMessage
-from agent_tui.text import SafeText, clean, count, duration
+from agent_tui.text import SafeText, clean, duration
 from agent_tui.tui.transcript import tool_text
 from agent_tui.tui.transcript.arguments import Arguments, Tail
 from agent_tui.tui.transcript.blocks import DEEP, Block, Modes, ansi_lines, output_parts
 from agent_tui.tui.transcript.code import Code, code_parts
 from agent_tui.tui.transcript.heads import head_line
+from agent_tui.tui.transcript.images import image_words
 from agent_tui.tui.transcript.lines import Line, Look, Prefix, Runs
-from agent_tui.tui.transcript.parts import Part, RowPart, lines_to_parts, plain_parts
+from agent_tui.tui.transcript.parts import Part, RowPart, cut_runs, lines_to_parts, plain_parts
 
 State = Literal["arguments", "pending", "waiting", "ready", "running", "done", "failed", "stopped"]
 
@@ -203,13 +205,8 @@ class ToolBlock(Block):
             case "read" | "list" | "glob" | "grep":
                 return []
             case _:
-                if not arguments:
-                    return []
-                text = "\n".join(
-                    f"{key}: {value if isinstance(value, str) else tool_text.pretty(value)}"
-                    for key, value in arguments.items()
-                )
-                return plain_parts(SafeText(text), "muted", prefix=DEEP, hard=True)
+                rows = [runs for row in tool_text.table(arguments) for runs in cut_runs(row)]
+                return lines_to_parts(rows, prefix=DEEP, hard=True)
 
     def _diff(self) -> str:
         details = self.result.details if self.result else None
@@ -237,9 +234,9 @@ class ToolBlock(Block):
             parts += output_parts(text, style, hard=not sentence)
         for block in result.content:
             if block.type == "image":
-                size = count(len(block.data) * 3 // 4)
-                parts += plain_parts(clean(f"[{block.media_type}, {size} bytes]"), "muted",
-                                     prefix=DEEP)  # fmt: skip
+                name = PurePath(self._summary_text).name if self._tool == "read" else ""
+                words = image_words(block.media_type, block.data, name)
+                parts += plain_parts(f"[image: {words}]", "muted", prefix=DEEP)
         return parts
 
     def _head(self, look: Look, *, fold: bool) -> Line:

@@ -8,8 +8,11 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rich.cells import cell_len
+
 from agent_tui.agent.messages import ToolResultMessage
-from agent_tui.text import clean, count
+from agent_tui.text import SafeText, clean, count
+from agent_tui.tui.transcript.lines import Runs
 
 _MAIN = {
     "read": "path",
@@ -21,6 +24,9 @@ _MAIN = {
     "shell": "command",
 }
 _SUMMARY_LIMIT = 200
+
+_WIDEST_KEY = 20
+"""Cells of the column of keys; a longer key pushes its own value only."""
 
 
 NOT_RUN = ("Not run:", "Skipped by the user")
@@ -137,10 +143,32 @@ def readable(name: str, arguments: Mapping[str, Any]) -> str:
         case "read" | "list" | "glob" | "grep":
             return ""
         case _:
-            return "\n".join(
-                f"{key}: {value if isinstance(value, str) else pretty(value)}"
-                for key, value in arguments.items()
-            )
+            return "\n".join("".join(text for text, _ in row) for row in table(arguments))
+
+
+def key_cells(keys: Iterable[object]) -> int:
+    """How wide the column of the keys is in a table of them."""
+    return min(_WIDEST_KEY, max((cell_len(clean(key)) for key in keys), default=0))
+
+
+def table_rows(key: str, value: str, cells: int) -> list[Runs]:
+    """A key (safe text) and its value as rows of a table, the key at the first."""
+    first, *others = value.split("\n")
+    space = " " * max(0, cells - cell_len(key)) + "  "
+    return [
+        [(key + space, "muted"), (first, "output")],
+        *([(" " * (cells + 2), ""), (other, "output")] for other in others),
+    ]
+
+
+def table(arguments: Mapping[str, Any]) -> list[Runs]:
+    """A plain object as a table: a row for each key, more where a value has several lines."""
+    cells = key_cells(arguments)
+    rows: list[Runs] = []
+    for key, value in arguments.items():
+        text = SafeText(value if isinstance(value, str) else pretty(value))
+        rows += table_rows(clean(key), text, cells)
+    return rows
 
 
 def first_lines(text: str, lines: int) -> tuple[str, int]:
@@ -178,17 +206,22 @@ def diff_counts(diff: str) -> tuple[int, int]:
 
 
 def edit_lines(arguments: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-    """(text, style) lines of the edits of an `edit` call: what goes out, what comes in."""
+    """(text, style) lines of the edits of an `edit` call: what goes out, what comes in; what
+    both begin and end with is context."""
     edits = arguments.get("edits")
     for number, edit in enumerate(edits if isinstance(edits, list) else []):
         if not isinstance(edit, dict):
             continue
         if number:
             yield "", ""
-        for line in str(edit.get("old", "")).split("\n"):
-            yield f"-{line}", "diff-del"
-        for line in str(edit.get("new", "")).split("\n"):
-            yield f"+{line}", "diff-add"
+        old, new = str(edit.get("old", "")).split("\n"), str(edit.get("new", "")).split("\n")
+        least = min(len(old), len(new))
+        same = next((n for n in range(least) if old[n] != new[n]), least)
+        last = next((n for n in range(least - same) if old[-1 - n] != new[-1 - n]), least - same)
+        yield from ((f" {line}", "output") for line in old[:same])
+        yield from ((f"-{line}", "diff-del") for line in old[same : len(old) - last])
+        yield from ((f"+{line}", "diff-add") for line in new[same : len(new) - last])
+        yield from ((f" {line}", "output") for line in old[len(old) - last :])
 
 
 def diff_style(line: str) -> str:

@@ -118,7 +118,7 @@ def test_images_of_a_prompt_are_named() -> None:
     message = UserMessage(
         content=[TextContent(text="look"), ImageContent(data="AA==", media_type="image/png")]
     )
-    assert Page().apply(MessageStartEvent(message)) == ["❯ look", "  [1 image]"]
+    assert Page().apply(MessageStartEvent(message)) == ["❯ look", "  [image: PNG  1 B]"]
 
 
 # --- thinking -------------------------------------------------------------------------
@@ -220,13 +220,13 @@ def test_a_write_shows_the_growing_content(page: Page) -> None:
         ToolCallDeltaEvent(0, "", [("content", " = 2")]),
     )
     assert rows[0].startswith("▾ ● write  a.py ")
-    assert rows[1:] == ["    x = 1", "    y = 2"]
+    assert rows[1:] == ["    +x = 1", "    +y = 2"]
 
 
 def test_other_tools_show_key_and_value(page: Page) -> None:
     page.stream(ToolCallStartEvent(0, begun(call("db__query"))))
     rows = page.stream(ToolCallDeltaEvent(0, "", [("sql", "select"), ("year", "2025")]))
-    assert rows[1:] == ["    sql: select", "    year: 2025"]
+    assert rows[1:] == ["    sql   select", "    year  2025"]
 
 
 def test_megabytes_of_arguments_are_a_bounded_window(page: Page) -> None:

@@ -334,8 +334,8 @@ def test_a_call_that_is_opened_shows_its_result_beside_the_stem(program: Program
         block.make(program.modes)
         program.layout.changed(block)
     rows = program.rows()[7:]
-    assert rows[1:4] == ["   │     sql: s", "   │     year: 2025", "   │     ok"]
-    assert rows[5:] == ["         sql: s", "         year: 2026", "         ok"]
+    assert rows[1:4] == ["   │     sql   s", "   │     year  2025", "   │     ok"]
+    assert rows[5:] == ["         sql   s", "         year  2026", "         ok"]
 
 
 # --- the end --------------------------------------------------------------------------------
