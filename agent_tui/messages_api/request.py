@@ -22,7 +22,8 @@ from agent_tui.agent.messages import (
 from agent_tui.agent.tools import AgentTool
 from agent_tui.messages_api.errors import ApiError
 from agent_tui.messages_api.models import EFFORTS, ModelInfo, model_info
-from agent_tui.messages_api.server_tools import TOOLSET_TYPE, connector_servers
+from agent_tui.messages_api.server_tools import TOOLSET_TYPE, connector_servers, is_deferred
+from agent_tui.messages_api.tool_references import without_lost_tools
 from agent_tui.messages_api.tool_schemas import object_schema, usable_tools
 from agent_tui.messages_api.wire_blocks import Block, text_block
 from agent_tui.messages_api.wire_history import WireHistory
@@ -100,7 +101,10 @@ class RequestBuilder:
         offered, left_out = usable_tools(context.tools)
         for name, why in left_out.items():
             log.warning("the tool %r is left out of the request: %s", name, why)
+        # Deferred tools stand first: the mark of the cache is on the last, and never on such.
+        offered.sort(key=lambda tool: not is_deferred(tool))
         tools = [_tool(t, eager=eager_input_streaming) for t in offered]
+        messages = without_lost_tools(messages, {tool.name for tool in offered})
         system = wire_text(context.system_prompt)
 
         request: dict[str, Any] = {"model": model, "max_tokens": max_tokens}

@@ -6,6 +6,7 @@ from typing import Any
 from agent_tui.offline.answers import Answer
 from agent_tui.offline.demo.intents import find_script
 from agent_tui.offline.demo.scene import Call, Say, Scene, Script
+from agent_tui.offline.demo.search import search_blocks
 from agent_tui.offline.demo.talk import nothing_open, picture, unknown
 from agent_tui.offline.demo.turn import Outcome, Turn, current_turn
 from agent_tui.offline.demo.words import code, headline, report_all
@@ -57,6 +58,7 @@ def demo_reply(body: dict[str, Any]) -> Reply:
         content.append({"type": "text", "text": text.rstrip()})
     seed = request_seed(body)
     for number, call in enumerate(say.calls):
+        content += search_blocks(call.name, body, content, seed)
         content.append(
             {
                 "type": "tool_use",

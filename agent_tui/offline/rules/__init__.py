@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 # Imported for their rules, in the order in which these are held against a request.
-from agent_tui.offline.rules import content, pairing, settings, shape, tools
+from agent_tui.offline.rules import content, pairing, settings, shape, tool_search, tools
 from agent_tui.offline.rules.problem import ApiProblem as ApiProblem
 from agent_tui.offline.rules.registry import RULES as RULES
 from agent_tui.offline.rules.registry import Request, as_groups, as_messages
@@ -16,7 +16,7 @@ __all__ = ["API_VERSION", "RULES", "ApiProblem", "validate_request"]
 API_VERSION = "2026-10-21"
 """The anthropic-version that the SDK sends today."""
 
-_MODULES = (shape, settings, tools, content, pairing)
+_MODULES = (shape, settings, tools, content, pairing, tool_search)
 
 
 def _any_signature(thinking: str, signature: str) -> bool:
