@@ -81,6 +81,13 @@ def test_names_that_would_meet_stay_apart(pairs: list[tuple[str, str]]):
     assert {known.pair(known.alias(*pair)) for pair in pairs} == set(pairs)
 
 
+def test_a_name_that_looks_like_another_s_alias_gets_one_of_its_own():
+    taken = alias("f", "read.file")
+    assert alias("f", taken.removeprefix("f__")) != taken
+    prefix = server_prefix("my server")
+    assert server_prefix(prefix.removesuffix("__")) != prefix
+
+
 def test_of_two_that_would_meet_the_unchanged_one_keeps_its_name():
     for pairs in ([("f", "a.b"), ("f", "a_b")], [("f", "a_b"), ("f", "a.b")]):
         known = filled(pairs)

@@ -151,6 +151,15 @@ def test_alternatives_with_properties_of_their_own_keep_them_in_one_argument():
     assert repaired.accept(good) == {"input": good} == repaired.accept({"input": good})
 
 
+def test_a_wrapped_schema_that_refers_to_itself_means_what_it_meant():
+    step = {"type": "object", "required": ["next"], "properties": {"next": {"$ref": "#"}}}
+    stop = {"type": "object", "required": ["stop"], "properties": {"stop": {"const": 1}}}
+    schema = {"anyOf": [step, stop]}
+    repaired = repair(schema)
+    for arguments in ({"stop": 1}, {"next": {"next": {"stop": 1}}}, {"next": {"stop": 2}}, {}):
+        assert takes(repaired.schema, {"input": arguments}) == takes(schema, arguments)
+
+
 def test_bad_keys_get_names_that_lead_back():
     repaired = repair({
         "type": "object",
