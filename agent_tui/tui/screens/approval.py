@@ -79,7 +79,9 @@ class ApprovalDialog(InlineDialog):
 
     def lines(self) -> list[TextLine]:
         """All that will run: a write or an edit as its diff, else the arguments."""
-        lines: list[TextLine] = [(self.request.note, "note")] if self.request.note else []
+        lines: list[TextLine] = []
+        if self.request.note:
+            lines.append((self.request.note, "note"))
         if self.request.diff:
             return lines + _diff_lines(self.request)
         text = self.full_text[:MAX_CHARS]
