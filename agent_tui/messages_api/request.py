@@ -104,7 +104,8 @@ class RequestBuilder:
         # Deferred tools stand first: the mark of the cache is on the last, and never on such.
         offered.sort(key=lambda tool: not is_deferred(tool))
         tools = [_tool(t, eager=eager_input_streaming) for t in offered]
-        messages = without_lost_tools(messages, {tool.name for tool in offered})
+        if offered:
+            messages = without_lost_tools(messages, {tool.name for tool in offered})
         system = wire_text(context.system_prompt)
 
         request: dict[str, Any] = {"model": model, "max_tokens": max_tokens}

@@ -20,6 +20,7 @@ from agent_tui.agent.loop import LLMContext, StreamOptions
 from agent_tui.agent.messages import (
     AgentMessage,
     AssistantMessage,
+    OpaqueContent,
     TextContent,
     ToolResultMessage,
     UserMessage,
@@ -144,9 +145,19 @@ def history(messages: Iterable[AssistantMessage]) -> list[AgentMessage]:
     return [from_disk(message) for message in out]
 
 
+def found_tools(messages: Iterable[AssistantMessage]) -> list[AgentTool]:
+    """The tools that searches in these answers have found: what is gone is found no more."""
+    raws = [b.raw for m in messages for b in m.content if isinstance(b, OpaqueContent)]
+    contents = [raw["content"] for raw in raws if raw["type"] == "tool_search_tool_result"]
+    names = {r["tool_name"] for c in contents for r in c.get("tool_references", ())}
+    return [AgentTool(name, "", {"type": "object"}, _by_the_api) for name in sorted(names)]
+
+
 def sent_back(messages: Iterable[AssistantMessage]) -> tuple[list[Json], Json]:
     """(all blocks of assistant messages in the next request, that request)."""
-    context = LLMContext("", convert_to_llm(history(messages)), [CODE_EXECUTION])
+    messages = list(messages)
+    tools = [CODE_EXECUTION, *found_tools(messages)]
+    context = LLMContext("", convert_to_llm(history(messages)), tools)
     request = build_request("claude-opus-4-5", context, StreamOptions(), cache="off")
     body = json.loads(encode_body(request))
     answers = [m["content"] for m in body["messages"] if m["role"] == "assistant"]

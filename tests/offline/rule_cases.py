@@ -4,8 +4,9 @@ from rule_cases_content import CASES as CONTENT
 from rule_cases_pairing import CASES as PAIRING
 from rule_cases_settings import CASES as SETTINGS
 from rule_cases_shape import CASES as SHAPE
+from rule_cases_tool_search import CASES as TOOL_SEARCH
 
-CASES = [*SHAPE, *SETTINGS, *CONTENT, *PAIRING]
+CASES = [*SHAPE, *SETTINGS, *CONTENT, *PAIRING, *TOOL_SEARCH]
 
 ALSO = {
     # Steering after a program's calls also ends a turn whose program has no result.
