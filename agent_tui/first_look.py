@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent_tui import paths
+from agent_tui import choices, paths
+from agent_tui.theme_names import THEME_NAMES
 
 ENV_PREFIX = "AGENT_TUI_"
 _NOT_SETTINGS = frozenset({"HOME", "LOOP_CASES", "RECORDINGS", "TEST_REPORT"})
@@ -94,7 +95,7 @@ PLAIN: dict[str, _Check] = {
     "programmatic": _one_of("off", "both", "programmatic"),
     "allow": _names,
     "betas": _names,
-    "theme": _text,
+    "theme": _one_of(*THEME_NAMES),
     "show_panel": _flag,
     "show_thinking": _one_of("folded", "open", "hidden"),
 }
@@ -117,7 +118,13 @@ def first_look(
     if config is not None or not _plain_credentials(environ):
         return None
     try:
-        layers = [_file(paths.config_file()), _project(cwd), _environment(environ), dict(flags)]
+        layers = [
+            choices.read(),
+            _file(paths.config_file()),
+            _project(cwd),
+            _environment(environ),
+            dict(flags),
+        ]
     except (OSError, ValueError):
         return None
     values: dict[str, Any] = {}

@@ -60,7 +60,7 @@ def interactive(options: Options, first_prompt: str) -> int:
     def reload() -> "Loaded":
         from agent_tui import front_settings
 
-        return front_settings.load(options, cwd)
+        return front_settings.load(options, cwd, on_screen=True)
 
     starter = Starter(
         cwd,

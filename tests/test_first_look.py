@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_tui import trust
+from agent_tui import choices, trust
 from agent_tui.conversation.endpoint import configured_endpoint
 from agent_tui.first_look import PLAIN, FirstLook, first_look
 from agent_tui.settings import Settings, load_settings
@@ -125,3 +125,15 @@ def test_credentials_with_rules_of_their_own_are_looked_at_in_full(tmp_path: Pat
     assert look_at(tmp_path, base_url="http://127.0.0.1:54321") == FirstLook()
     assert look_at(tmp_path, base_url="http://127.0.0.1:99999") is None
     assert first_look(cwd=tmp_path, flags={}, config="other.toml", environ={}) is None
+
+
+def test_a_theme_that_was_chosen_is_painted_at_once(home: Path, tmp_path: Path) -> None:
+    try:
+        for theme, look in (("light", "light"), ("nord", "nord"), ("gone", None)):
+            choices.remember("theme", theme)
+            found = first_look(cwd=tmp_path, flags={}, environ={})
+            assert (found.theme if found else None) == look
+            loaded = load_settings(cwd=str(tmp_path), environ={}, remembered=True)
+            assert loaded.settings.theme == (look or "auto")
+    finally:
+        (home / "choices.json").unlink()

@@ -25,9 +25,12 @@ from agent_tui.tui.desk import Desk, Level
 from agent_tui.tui.dialog_area import DialogArea
 from agent_tui.tui.draft_keeper import DraftKeeper
 from agent_tui.tui.external_editor import EditorError, visit_editor
+from agent_tui.tui.face_settings import FaceSettings
 from agent_tui.tui.glyphs import ASCII, choose
 from agent_tui.tui.header_line import HeaderLine
 from agent_tui.tui.interrupts import FORCE_WITHIN_S, QUIT_WITHIN_S, Interrupts
+from agent_tui.tui.kept_history import KeptHistory
+from agent_tui.tui.key_problems import key_problems
 from agent_tui.tui.keys import KeyTable, bindings
 from agent_tui.tui.leaving import Leaving
 from agent_tui.tui.lines import count
@@ -45,9 +48,11 @@ from agent_tui.tui.reading import Reading
 from agent_tui.tui.retry_line import RetryLine
 from agent_tui.tui.router import Router
 from agent_tui.tui.run import run_app
+from agent_tui.tui.screens.settings import SettingsScreen
 from agent_tui.tui.search_line import SearchLine
 from agent_tui.tui.status_line import StatusLine
 from agent_tui.tui.terminal_restore import ExitLadder
+from agent_tui.tui.terminal_signals import TerminalSignals
 from agent_tui.tui.themes import DEFAULTS, THEMES, no_color, pick_theme
 from agent_tui.tui.transcript import Transcript
 from agent_tui.tui.view import View
@@ -101,6 +106,13 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = pick_theme(str(getattr(settings, "theme", "auto")))
+        self.face = FaceSettings(self)
+        self.signals = TerminalSignals(
+            self._to_terminal,
+            lambda: self.settings,
+            lambda: self.app_focus,
+            mark=self.glyphs.running,
+        )
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return DEFAULTS
@@ -169,9 +181,10 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
         self.view.status()
         self.screen.screen_layout_refresh_signal.subscribe(self, lambda _: self.view.joints())
         self.app_resume_signal.subscribe(self, self._back_from_suspension)
-        if self.key_table.unknown:
-            names = ", ".join(self.key_table.unknown)
-            self.notice("warning", f"There is no key to change by the name of {names}: see F1.")
+        for problem in key_problems(self.key_table):
+            self.notice("warning", problem)
+        self.history = KeptHistory(self.composer.past)
+        self.face.begin()
         # The screen is painted first; imports, servers and keys come after.
         self.call_after_refresh(self.opener.open)
 
@@ -211,6 +224,11 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
 
     # --- what the desk and the asker ask of the screen (Face) ------------------------------------
 
+    def settings_loaded(self, settings: Any) -> None:
+        """All of them, as loaded after the first paint; what it showed stays as it is."""
+        self.settings = settings
+        self.face.loaded()
+
     def notice(self, level: Level, text: str) -> None:
         self.transcript.add_notice(level, text)
 
@@ -244,6 +262,9 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
             case "resume_picker":
                 self.opener.pick_session((result.data or {}).get("sessions", []))
                 return
+            case "settings" if line.strip() == "/settings":
+                self.open_settings()
+                return
             case "help" if line.strip() == "/help":
                 self.action_help()
                 return
@@ -251,6 +272,27 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
                 pass
         if result.text:
             self.transcript.add_markdown(result.text)
+
+    def open_settings(self) -> None:
+        conversation = self.desk.conversation
+        if conversation is None:
+            return
+
+        def compose(line: str | None) -> None:
+            if line is not None and self.composer.is_empty:
+                self.composer.load(f"/settings {line}")
+
+        self.push_screen(
+            SettingsScreen(
+                conversation.held_settings.rows,
+                lambda line: conversation.command(f"/settings {line}"),
+            ),
+            compose,
+        )
+
+    def _to_terminal(self, text: str) -> None:
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(text)
 
     # --- what the user does --------------------------------------------------------------------
 
@@ -425,5 +467,6 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
             self.composer.paste(event.text)
 
     def on_crash(self) -> None:
+        self.signals.end()
         self.drafts.record()
         self.leaving.crashed()

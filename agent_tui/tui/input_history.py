@@ -1,9 +1,12 @@
 """What was sent before: Up and Down walk through it, Ctrl+R searches it.
 
-Slash commands that could carry a secret are kept without their arguments.
+kept_history.py keeps it on disk. Slash commands that could carry a secret are kept without
+their arguments.
 """
 
-MAX_ENTRIES = 500
+from collections.abc import Callable
+
+MAX_ENTRIES = 2000
 _SECRET_COMMANDS = ("/login",)
 
 
@@ -14,6 +17,14 @@ class InputHistory:
         self._entries: list[str] = []
         self._place: int | None = None
         self._draft = ""
+        self.added: Callable[[str], None] = lambda text: None
+        """Told what was sent now."""
+
+    def put_before(self, texts: list[str]) -> None:
+        """What was sent earlier than all that is here."""
+        self._place = None
+        self._entries[:0] = texts
+        del self._entries[:-MAX_ENTRIES]
 
     @property
     def entries(self) -> list[str]:
@@ -24,8 +35,9 @@ class InputHistory:
         """The draft that waits past the end while a walk is on."""
         return None if self._place is None else self._draft
 
-    def add(self, text: str) -> None:
-        """Remember `text`; an empty one or the same as the last is not kept. Ends a walk."""
+    def add(self, text: str, *, earlier: bool = False) -> None:
+        """Remember `text`; an empty one or the same as the last is not kept. Ends a walk.
+        earlier: it was sent in an earlier start, and is not told as sent now."""
         self._place = None
         head = text.strip().split(maxsplit=1)[0] if text.strip() else ""
         if head in _SECRET_COMMANDS:
@@ -34,6 +46,8 @@ class InputHistory:
             return
         self._entries.append(text)
         del self._entries[:-MAX_ENTRIES]
+        if not earlier:
+            self.added(text)
 
     def previous(self, draft: str) -> str | None:
         """The entry before; None at the oldest. `draft` is kept when a walk begins."""

@@ -4,9 +4,12 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
+from agent_tui.tui.glyphs import choose
+from agent_tui.tui.money import money
 from agent_tui.tui.terminal_restore import ExitLadder
 
 if TYPE_CHECKING:
+    from agent_tui.conversation.conversation import Conversation
     from agent_tui.tui.app import AgentTuiApp
 
 log = logging.getLogger(__name__)
@@ -20,6 +23,8 @@ class Leaving:
     def __init__(self, app: "AgentTuiApp", ladder: ExitLadder | None) -> None:
         self._app, self._ladder = app, ladder
         self.code: int | None = None
+        self.last_words = ""
+        """Printed on stderr once the terminal is as it was."""
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def bind(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -57,6 +62,9 @@ class Leaving:
     async def _close(self, code: int) -> None:
         conversation = self._app.desk.conversation
         self._app.drafts.record()
+        self._app.signals.end()
+        if conversation is not None and not self.last_words:
+            self.last_words = how_to_go_on(conversation)
         if conversation is not None:
             try:
                 async with asyncio.timeout(CLOSE_WITHIN_S):
@@ -65,4 +73,15 @@ class Leaving:
                 log.error("the conversation did not close within %s s", CLOSE_WITHIN_S)
             except Exception:
                 log.exception("the conversation did not close well")
+        await asyncio.to_thread(self._app.history.close)
         self._app.exit(code, return_code=code)
+
+
+def how_to_go_on(conversation: "Conversation") -> str:
+    """The command that opens this session again, and what it has cost; "" where nothing was
+    said or nothing was kept."""
+    if not (conversation.keeps and conversation.messages):
+        return ""
+    usage = conversation.usage
+    cost = money(usage.cost, usage.cost_at_least, choose().at_least)
+    return f"Go on with: agent-tui -r {conversation.session.id}   (so far {cost})"

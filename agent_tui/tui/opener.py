@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agent_tui.tui.asking import ScreenAsker
 from agent_tui.tui.past_tools import show_past
 from agent_tui.tui.presenter import Presenter
+from agent_tui.tui.starter import CannotStartError
 
 if TYPE_CHECKING:
     from agent_tui.conversation.conversation import Conversation
@@ -58,6 +59,9 @@ class Opener:
         self._app.view.read_folder()
         try:
             conversation = await self._starter(self._app.asker)
+        except CannotStartError as error:
+            self._app.leaving.last_words = str(error)
+            self._app.leaving.begin(error.code)
         except Exception as error:
             log.exception("no conversation could be opened")
             self._app.notice("error", f"{error or type(error).__name__}")
@@ -66,11 +70,13 @@ class Opener:
         else:
             await self._attach(conversation)
         finally:
+            gc.enable()  # the front door switched it off
             self._under_way = False
 
     async def _attach(self, conversation: "Conversation") -> None:
         """Show this conversation; what was typed meanwhile goes to it."""
         self._show(conversation)
+        await self._app.face.bring_history(conversation)
         await self._app.desk.attach(conversation)
         # Modules and widgets are there to stay: a full collection that walks them all was
         # the longest gap of the event loop while text streams.
@@ -101,11 +107,12 @@ class Opener:
             app.transcript.add_markdown(self._banner or WELCOME.replace("·", app.glyphs.info))
         for message in messages:
             if isinstance(text := getattr(message, "text", None), str) and message.role == "user":
-                app.composer.past.add(text)
+                app.composer.past.add(text, earlier=True)
         app.composer.commands = lambda: [(c.name, c.usage, c.help) for c in conversation.commands()]
         app.composer.completions = conversation.completions
         app.composer.mentions = conversation.mentions
         app.mcp_panel.show(conversation.mcp, lambda: app.presenter.tools.running)
+        app.face.attach(conversation, demo=demo)
         self._unsubscribe = conversation.subscribe(app.router.receive)
         app.desk.paused = any(entry.state == "paused" for entry in conversation.queue())
         if restored.greeting:

@@ -42,6 +42,7 @@ class Router:
     async def handle(self, event: "AnyEvent") -> None:
         """Draw what the event changed; the presenter has taken it already, in order."""
         app = self._app
+        app.signals.apply(event)
         match event.type:
             case "queue_changed":
                 app.desk.paused = event.paused
@@ -79,8 +80,12 @@ class Router:
             case "agent_end":
                 app.view.panels()
                 app.view.read_folder()
-            case "usage" | "cache" | "context" | "setting_changed":
+            case "usage" | "cache" | "context":
                 app.view.context()
+            case "setting_changed":
+                app.view.context()
+                if app.desk.conversation is not None:
+                    app.face.changed(app.desk.conversation, event.name)
             case _:
                 pass
         app.view.loop()

@@ -41,6 +41,8 @@ class TerminalState:
     def __init__(self, in_fd: int | None = None, out_fd: int | None = None) -> None:
         self._in_fd = _fileno(sys.__stdin__) if in_fd is None else in_fd
         self._out_fd = _fileno(sys.__stderr__) if out_fd is None else out_fd
+        self.undo: Callable[[], str] = lambda: ""
+        """What else was changed (the title): what takes it back."""
         self._attributes: Any = None
         with contextlib.suppress(Exception):  # no tty, or a system without termios
             import termios
@@ -56,7 +58,7 @@ class TerminalState:
             if os.isatty(self._out_fd):
                 # A terminal that no longer reads must not keep the process from ending.
                 os.set_blocking(self._out_fd, False)
-                os.write(self._out_fd, RESTORE.encode())
+                os.write(self._out_fd, (RESTORE + self.undo()).encode())
                 os.set_blocking(self._out_fd, True)
         if self._attributes is not None:
             with contextlib.suppress(Exception):

@@ -126,6 +126,7 @@ class View:
             conversation = self._app.desk.conversation
             cwd = conversation.cwd if conversation else await asyncio.to_thread(os.getcwd)
             folder = str(await asyncio.to_thread(describe_folder, cwd))
+            self._app.signals.folder(os.path.basename(cwd))  # noqa: PTH119 - of any path
             self._header.folder = self._app.status_line.folder = folder
 
         self._app.run_worker(read, group="folder", exclusive=True, exit_on_error=False)

@@ -24,7 +24,7 @@ def block() -> None:
 class Conversation(FakeConversation):
     async def submit(self, text: str, *, images: Any = None) -> Submitted:
         if text == "crash":
-            self.emit(SimpleNamespace(type="queue_changed"))  # lacks what the app reads
+            self.emit(SimpleNamespace(type="permission_delayed"))  # lacks what the app reads
         if text == "block":
             asyncio.get_running_loop().call_soon(block)
         return await super().submit(text)

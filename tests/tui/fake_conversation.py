@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from agent_tui.agent.message_queue import QueueError
@@ -69,6 +70,10 @@ class FakeConversation:
         self.brings_back = Restored()
         self.drafts: list[Draft] = []
         self.stoppable: set[str] = set()
+        self.keeps = False
+        self.held_settings = SimpleNamespace(of_face=(), loaded=None, rows=list)
+        self.remember: Callable[[str, str], None] = lambda name, value: None
+        self.own_commands: dict[str, Any] = {}
         self._subscribers: list[Callable[[Any], Any]] = []
         self._ids = itertools.count(1)
 
@@ -214,8 +219,13 @@ class FakeConversation:
     async def command(self, line: str) -> CommandResult:
         self.calls.append(("command", line))
         name = line.strip().split()[0].removeprefix("/")
+        if (own := self.own_commands.get(name)) is not None:
+            return await own(self, line.strip().partition(" ")[2])
         default = CommandResult(action="quit") if name == "quit" else CommandResult(text="done")
         return self.command_results.get(name, default)
+
+    def add_command(self, name: str, usage: str, help: str, run: Any) -> None:
+        self.own_commands[name] = run
 
     def commands(self) -> list[CommandInfo]:
         return COMMANDS

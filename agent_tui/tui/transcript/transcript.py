@@ -222,6 +222,15 @@ class Transcript(ScrollView):
         return self._modes.thinking
 
     @property
+    def calm(self) -> bool:
+        """What streams comes in fewer, larger steps."""
+        return self._frames.calm
+
+    @calm.setter
+    def calm(self, calm: bool) -> None:
+        self._frames.calm = calm
+
+    @property
     def following(self) -> bool:
         """The view stands at the end and goes with it."""
         return self._view.following
