@@ -2,11 +2,9 @@
 other servers work, each fault is a line in the panel, and nothing is left when the app is gone.
 """
 
-import json
 import os
 import re
 import signal
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,34 +13,21 @@ from typing import Any
 import pytest
 
 from tests.e2e.fixtures import Open, Serve
+from tests.e2e.mcp_zoo import (
+    CALLS,
+    animal,
+    configured,
+    leave_panel,
+    living,
+    look_at_panel,
+    wait_connected,
+    zoo_calls,
+    zoo_servers,
+)
 from tests.e2e.servers import OfflineProcess, result_text
 from tests.e2e.terminal import CTRL_C, DOWN, UP, Terminal, wait_until
-from tests.mcp_servers.conftest import ZOO
 
-F7 = b"\x1b[18~"
 Folder = Callable[[str], Path]
-
-
-def animal(kind: str, mark: Path, **more: Any) -> dict[str, Any]:
-    """An entry of mcp.json. mark: a path that tells the processes of one zoo from all others."""
-    env = {"ZOO_DIARY": str(mark / "diary"), "ZOO_GATE": str(mark / "gate")}
-    return {
-        "command": sys.executable, "args": ["-S", "-E", "-u", str(ZOO), kind], "env": env,
-    } | more  # fmt: skip
-
-
-def living(mark: Path) -> list[int]:
-    """The processes of a zoo, also those that its servers have started."""
-    found: list[int] = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            marked = f"ZOO_GATE={mark}/gate\0".encode() in (entry / "environ").read_bytes()
-            state = (entry / "stat").read_text().rpartition(") ")[2][0]
-        except OSError:
-            continue
-        if marked and state != "Z":
-            found.append(int(entry.name))
-    return found
 
 
 @dataclass
@@ -67,12 +52,8 @@ def make(
     servers: dict[str, dict[str, Any]],
     **more: Any,
 ) -> Zoo:
-    state = home / "agent-tui"
-    state.mkdir()
-    (state / "mcp.json").write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
-    allowed = ",".join(f"{name}__*" for name in servers)
-    argv = ["--base-url", api.url, "--allow", allowed]
-    return Zoo(home, api, open_terminal(*argv, home=home, **more))
+    allow = ["--allow", configured(home, servers)]
+    return Zoo(home, api, open_terminal("--base-url", api.url, *allow, home=home, **more))
 
 
 # --- a prompt waits for nobody ------------------------------------------------------------------
@@ -89,19 +70,6 @@ def crowd(open_terminal: Open, folder: Folder, serve: Serve) -> Zoo:
     return make(open_terminal, home, api, servers, rows=50)
 
 
-CALLS: list[tuple[str, dict[str, Any], str]] = [
-    ("bad-names__-", {}, "this is -"),
-    ("crashing__crash", {}, "it ended with exit code 3. It said: the cage is open"),
-    ("endless__p7", {}, "no tool p7"),
-    ("good__slow", {"steps": 100_000, "s": 0.01}, "done"),
-    ("loud__echo", {"text": "loud and clear"}, "loud and clear"),
-    ("many__keys", {"user_name": "Ann"}, '{"name": "keys", "arguments": {"user name": "Ann"}}'),
-    ("noisy__echo", {"text": "through the noise"}, "through the noise"),
-    ("stubborn__echo", {"text": "I stay"}, "I stay"),
-    ("wild__megabytes", {}, "a line of the four megabytes"),
-    ("wild__svg_as_png", {}, "not a PNG, JPEG, GIF or WebP"),
-]
-"""Tool, input, and what is in its result."""
 FAULTS = {
     "bad-names": "the tool read.file is listed twice",
     "crashing": "agent-tui: it ended with exit code 3.",
@@ -122,18 +90,8 @@ FAULTS = {
 @pytest.fixture(scope="module")
 def zoo(open_terminal: Open, folder: Folder, serve: Serve) -> Zoo:
     home = folder("zoo")
-    kinds = {
-        "bad-names": "BadNames", "crashing": "Plain", "dead": "DeadAtStart", "endless": "Endless",
-        "flood": "Flood", "good": "Plain", "loud": "ErrorFlood", "many": "Many",
-        "noisy": "Noisy", "silent": "Silent", "stubborn": "Stubborn", "wild": "Wild",
-    }  # fmt: skip
-    servers = {name: animal(kind, home) for name, kind in kinds.items()}
-    servers["silent"]["connect_timeout_s"] = 2
-    calls = [
-        {"name": name, "input": given | ({"until": f"{home}/gate"} if "steps" in given else {})}
-        for name, given, _ in CALLS
-    ]
-    turns = [{"text": "All at once.", "tool_calls": calls}, {"text": "That was the zoo."}]
+    servers = zoo_servers(home)
+    turns = [{"text": "All at once.", "tool_calls": zoo_calls(home)}, {"text": "That was the zoo."}]
     return make(open_terminal, home, serve(turns), servers, cols=190, rows=50)
 
 
@@ -147,9 +105,7 @@ def test_the_first_prompt_waits_for_no_server(crowd: Zoo, zoo: Zoo) -> None:
     [first] = crowd.api.wait_requests(1)
     assert not [tool for tool in first.body["tools"] if "__" in tool["name"]]
     crowd.open_the_gate()
-    look_at_panel(terminal)
-    terminal.wait_for(lambda _: len(re.findall(r"✓ good\d\d ", terminal.panel())) == 15, 30)
-    leave_panel(terminal)
+    wait_connected(terminal, 15)
     terminal.say("and now?")
     terminal.wait_for("This is answer 2.")
     second = crowd.api.wait_requests(2)[-1]
@@ -165,10 +121,8 @@ def test_the_zoo(zoo: Zoo) -> None:
     """One visit: keys during the worst of it, the result of every call, the panel, the way out."""
     terminal = zoo.terminal
     terminal.wait_ready()
-    look_at_panel(terminal)
     # All that can be there are there; one writes on and on to its stderr.
-    terminal.wait_for(lambda _: len(re.findall(r"✓ [a-z-]+ .*tool", terminal.panel())) == 9, 30)
-    leave_panel(terminal)
+    wait_connected(terminal, 9)
     keys_are_answered(zoo)
     zoo.open_the_gate()
     terminal.wait_for("That was the zoo.", 20)
@@ -206,16 +160,6 @@ def steps(terminal: Terminal) -> int:
     """How often the slow call has reported, as far as is shown."""
     shown = terminal.wait_for(re.compile(r"\d+ of 100000"))
     return int(re.findall(r"(\d+) of 100000", shown)[-1])
-
-
-def look_at_panel(terminal: Terminal) -> None:
-    terminal.send(F7)
-    terminal.wait_for("Enter details")
-
-
-def leave_panel(terminal: Terminal) -> None:
-    terminal.send(F7)
-    terminal.wait_gone("Enter details")
 
 
 def each_fault_is_a_line(terminal: Terminal) -> None:
