@@ -85,7 +85,7 @@ class ApprovalDialog(InlineDialog):
         if self.request.diff:
             return lines + _diff_lines(self.request)
         text = self.full_text[:MAX_CHARS]
-        lines += [(line, "plain") for line in text.split("\n")]
+        lines.extend((line, "plain") for line in text.split("\n"))
         if self.is_cut:
             rest = count(len(self.full_text) - MAX_CHARS, "more character")
             lines.append((f"{self.glyphs.ellipsis} {rest}: o to read all", "note"))
