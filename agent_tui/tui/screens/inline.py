@@ -155,6 +155,8 @@ class InlineDialog(Vertical, can_focus=True):
             self.take_key(key, focused=False)
 
     def watch_held(self) -> None:
+        # Nothing moves for the moment that it is held.
+        self._keys_line.styles.min_height = self._keys_line.size.height if self.held else None
         self.redraw()
 
     def take_focus(self) -> None:
