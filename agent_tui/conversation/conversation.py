@@ -502,6 +502,11 @@ class Conversation:
         self._emit(SettingChangedEvent("thinking", level))
         self._model_watch.look()
 
+    @property
+    def system_prompt(self) -> str:
+        """All of it, as the next request holds it."""
+        return self._model_call.system_prompt(self.agent.system_prompt)
+
     async def model_names(self) -> list[str]:
         """Ids the endpoint lists; empty when it cannot say."""
         return await self.models.names()

@@ -5,6 +5,7 @@ stdin, answers and events as lines on stdout. EOF means quit. Nothing else is wr
 import asyncio
 import json
 import logging
+import re
 import signal
 import sys
 from collections.abc import Awaitable, Callable
@@ -24,6 +25,12 @@ log = logging.getLogger(__name__)
 
 MAX_LINE = 64 * 1024 * 1024
 """Bytes of one command; a longer line is answered with an error."""
+
+
+HEAD_START_S = 0.25
+
+_SERVERS_COMMAND = re.compile(r'"text"\s*:\s*"\s*/(?:mcp\b|[A-Za-z][\w.-]*:)')
+"""`/mcp ...` and prompts of servers, `/server:prompt ...`, in a line of JSON."""
 
 
 class RpcError(Exception):
@@ -87,6 +94,11 @@ class RpcFace:
             self._respond(ident, error=f"unexpected error ({type(error).__name__}); see the log")
         else:
             self._respond(ident, data=data)
+
+    def takes_its_time(self, line: str) -> bool:
+        """A command that may wait for an MCP server: meanwhile others must get through, such as
+        the answer to what that server asks."""
+        return _SERVERS_COMMAND.search(line) is not None
 
     def refuse_line(self, error: str) -> None:
         """Answer a line that could not even be read."""
@@ -245,10 +257,18 @@ async def run_rpc(conversation: Conversation) -> int:
 
 
 async def _serve(reader: LineReader, face: RpcFace) -> None:
+    beside: set[asyncio.Task[None]] = set()
     async for raw in reader.lines():
         if raw is None:
             face.refuse_line(f"a command may be {MAX_LINE} bytes long at most")
         elif line := raw.decode("utf-8", errors="replace").strip():
-            await face.handle(line)
+            if face.takes_its_time(line):
+                task = asyncio.create_task(face.handle(line))
+                beside.add(task)
+                task.add_done_callback(beside.discard)
+                # What is done at once is done before the next line.
+                await asyncio.wait({task}, timeout=HEAD_START_S)
+            else:
+                await face.handle(line)
         if face.quit.is_set():
             return

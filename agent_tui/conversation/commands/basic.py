@@ -54,7 +54,7 @@ async def system(conversation: "Conversation", arguments: str) -> CommandResult:
             error="The form is: /system. Replace it with --system-prompt or the setting "
             "system_prompt, add to it with append_system_prompt."
         )
-    return CommandResult(text="```text\n" + conversation.agent.system_prompt + "\n```")
+    return CommandResult(text="```text\n" + conversation.system_prompt + "\n```")
 
 
 async def login(conversation: "Conversation", arguments: str) -> CommandResult:

@@ -123,7 +123,10 @@ class McpActions:
         name = self._name(line, "reconnect")
         manager = await self._link.get_manager()
         self._link.expect(name)
+        before = manager.config_lines(name)
         manager.reconnect(name)
+        if manager.config_lines(name) != before:
+            self._link.forget_allowed(name)
         return CommandResult(text=f"{code(name)} is being connected anew.")
 
     async def _login(self, line: Line) -> CommandResult:

@@ -74,8 +74,12 @@ class McpLink:
         self._making = asyncio.Lock()
         self._opening: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._opened_at: float | None = None
+        self._began = 0.0
+        self._since: dict[str, float] = {}
+        """Since when a server has been trying to connect, its failures in between included."""
         self._told_missing: frozenset[str] = frozenset()
+        self._went_without = False
+        """A request went out before it was known which servers there are."""
         self._offered: dict[str, tuple[Any, ...]] = {}
         """What the toolset has of each server, without the functions (which are always new)."""
         self._closed = False
@@ -94,7 +98,7 @@ class McpLink:
     def begin(self) -> None:
         """Read the configuration and connect to what is in it, in the background."""
         if self._opening is None:
-            self._opened_at = asyncio.get_running_loop().time()
+            self._began = asyncio.get_running_loop().time()
             self._opening = self.in_background(self.get_manager(), "open MCP servers")
 
     @property
@@ -113,6 +117,8 @@ class McpLink:
                 if not self._closed and manager.servers() and self._plan.connects:
                     manager.start()
                     self._tell_unapproved(manager)
+                    if self._went_without:
+                        self._tell_missing()
         return self._manager
 
     def _make(self) -> "tuple[McpManager, list[str]]":
@@ -208,24 +214,28 @@ class McpLink:
         if self._opening is not None:
             if self._plan.wait_s is not None:
                 await self.wait_ready()
+            self._went_without = self._manager is None
             self._tell_missing()
         if self.tool_offer is not None:
             self.tool_offer.apply_now()
         return messages
 
     async def wait_ready(self, wait_s: float | None = None) -> list[str]:
-        """Until no server connects any more, at most wait_s (default: the plan's) seconds after
-        begin(); the names of those still missing."""
+        """Until no server connects any more that has not done so for wait_s (default: the plan's)
+        seconds; the names of those still connecting."""
         limit = wait_s if wait_s is not None else self._plan.wait_s
-        if self._opening is None or self._opened_at is None or limit is None:
+        if limit is None or self._opening is None:
             return self.connecting()
         loop = asyncio.get_running_loop()
-        end = self._opened_at + limit
         if not self._opening.done():
-            await asyncio.wait({self._opening}, timeout=max(0.0, end - loop.time()))
-        if self._manager is None:
-            return ["all"]
-        return await self._manager.wait_ready(max(0.0, end - loop.time()))
+            await asyncio.wait({self._opening}, timeout=max(0.0, self._began + limit - loop.time()))
+        while self.connecting():
+            begun = [self._since.get(name, self._began) for name in self.connecting()]
+            left = max(begun) + limit - loop.time()
+            if left <= 0:
+                break
+            await self._wait_until(lambda: not self.connecting(), left)
+        return self.connecting()
 
     async def wait_for(self, servers: Collection[str], wait_s: float) -> None:
         """Until none of these connects any more, or the time is over."""
@@ -263,7 +273,6 @@ class McpLink:
     # --- news of the servers --------------------------------------------------------------------
 
     def _on_event(self, event: "McpEvent") -> None:
-        from agent_tui.mcp_servers import server_prefix
         from agent_tui.mcp_servers import types as t
 
         self._news.set()
@@ -273,6 +282,10 @@ class McpLink:
                     McpServerChangedEvent(event.server, event.state, event.tools, event.error)
                 )
                 self._notices.changed(event.server, event.state, event.tools, event.error)
+                if event.state == "connecting":
+                    self._since.setdefault(event.server, asyncio.get_running_loop().time())
+                elif event.state != "failed":
+                    self._since.pop(event.server, None)
             case t.ToolsChanged():
                 self._offer()
             case t.CatalogChanged():
@@ -280,7 +293,7 @@ class McpLink:
             case t.ServerRemoved():
                 self._notices.forget(event.server)
                 self._offer()
-                self._forget_tools(server_prefix(event.server))
+                self.forget_allowed(event.server)
                 self._emit(McpServerChangedEvent(event.server, "removed"))
             case t.Notice():
                 self._notices.note(event.server, event.text)
@@ -289,7 +302,14 @@ class McpLink:
 
     def expect(self, server: str) -> None:
         """The user has just asked for this server: say so when it is there."""
+        self._since.pop(server, None)
         self._notices.expect(server)
+
+    def forget_allowed(self, server: str) -> None:
+        """It is another server by the same name now: what was allowed to it is asked anew."""
+        from agent_tui.mcp_servers import server_prefix
+
+        self._forget_tools(server_prefix(server))
 
     def log_in(self, server: str) -> None:
         """Begin a login in the background: a question of kind login, then a line that says how it
