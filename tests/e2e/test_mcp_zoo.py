@@ -191,7 +191,7 @@ def details(terminal: Terminal) -> str:
 def doomed(open_terminal: Open, folder: Folder, serve: Serve) -> dict[str, Zoo]:
     api = serve([])
     made: dict[str, Zoo] = {}
-    for how in ("SIGTERM", "hang-up", "SIGKILL"):
+    for how in ("SIGTERM", "SIGHUP", "SIGKILL"):
         home = folder("doomed")
         kinds = ("Stubborn", "LeavesAChild", "Plain")
         servers = {kind: animal(kind, home) for kind in kinds}
@@ -202,8 +202,7 @@ def doomed(open_terminal: Open, folder: Folder, serve: Serve) -> dict[str, Zoo]:
 def test_nothing_of_servers_outlives_an_app_that_is_killed(doomed: dict[str, Zoo]) -> None:
     for how, dying in doomed.items():
         wait_until(lambda dying=dying: len(dying.living()) == 5, 30, f"five processes, {how}")
-    os.kill(doomed["SIGTERM"].terminal.pid, signal.SIGTERM)
-    os.kill(doomed["SIGKILL"].terminal.pid, signal.SIGKILL)
-    doomed["hang-up"].terminal.hang_up()
+    for how, dying in doomed.items():
+        os.kill(dying.terminal.pid, getattr(signal, how))
     for how, dying in doomed.items():
         wait_until(lambda dying=dying: not dying.living(), 15, f"the end of all after {how}")
