@@ -5,6 +5,7 @@ it came.
 """
 
 import asyncio
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -53,6 +54,7 @@ class ModelInfo:
 _VERSION = re.compile(r"(?:^|[./])claude-[a-z]+-(\d{1,2})(?:-(\d{1,2})(?!\d))?")
 
 
+@functools.lru_cache(maxsize=512)
 def model_info(model: str) -> ModelInfo:
     """What the table knows of a model id, dated or not; a careful guess for other names."""
     plain = plain_name(model)
