@@ -7,11 +7,13 @@ lost session is told apart from other errors (facts: What breaks).
 
 import asyncio
 import contextlib
+import ipaddress
 import json
 import logging
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from agent_tui.mcp_servers.variables import Resolved
 from agent_tui.text import clean, cut
@@ -89,7 +91,20 @@ def make_client(
         headers=resolved.headers,
         auth=auth,
         timeout=httpx2.Timeout(_WRITE_S, connect=_CONNECT_S, read=None),
+        # No proxy of the environment knows the way to this very computer.
+        trust_env=not is_loopback(resolved.url),
     )
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an address is this computer's own."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _in_place_of_answer(request: Any, error: Exception, news: HttpNews) -> Any:

@@ -8,6 +8,7 @@ with a note. The tap also sees the end of the stream, which a session tells nobo
 how long answers take.
 """
 
+import contextlib
 import json
 import logging
 import time
@@ -172,8 +173,10 @@ def _tool(tool: Json) -> Json:
     server's output schema. Headers that arguments are mirrored into are the session's work."""
     schema: Any = tool.get("inputSchema")
     plain: Json = {"type": "object"}
-    if isinstance(schema, dict) and "x-mcp-header" in json.dumps(schema):
-        plain = cast(Json, schema) | plain
+    # Too deep to look into is too deep for a header.
+    with contextlib.suppress(RecursionError):
+        if isinstance(schema, dict) and "x-mcp-header" in json.dumps(schema):
+            plain = cast(Json, schema) | plain
     return {"name": tool["name"], "inputSchema": plain}
 
 

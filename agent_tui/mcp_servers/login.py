@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from agent_tui.mcp_servers.http import is_loopback, reason_of
 from agent_tui.mcp_servers.oauth import (
     Remember,
     TokenStore,
@@ -57,15 +58,15 @@ async def login(
         accept = {"accept": "application/json, text/event-stream"}
         async with (
             asyncio.timeout(LOGIN_S),
-            httpx2.AsyncClient(headers=plain, auth=provider, timeout=_REQUEST_S) as client,
+            httpx2.AsyncClient(
+                headers=plain, auth=provider, timeout=_REQUEST_S, trust_env=not is_loopback(url)
+            ) as client,
             client.stream("POST", url, json=body, headers=accept) as response,
         ):
             status = response.status_code
     except TimeoutError:
         raise McpError("The login took too long; begin it anew with /mcp login.") from None
     except httpx2.HTTPError as error:
-        from agent_tui.mcp_servers.http import reason_of
-
         raise McpError(f"The login failed: {reason_of(error)}.") from error
     except Exception as error:
         reason = str(error) if isinstance(error, McpError) else auth_reason(error)

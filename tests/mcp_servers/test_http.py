@@ -15,6 +15,14 @@ def add(keeper: Keeper, url: str, **fields) -> None:
     keeper.manager.add(parse_server("zoo", {"url": url} | fields))
 
 
+async def test_this_computer_is_reached_without_a_proxy(keeper: Keeper, monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    with HttpZoo() as zoo:
+        add(keeper, zoo.url)
+        await keeper.state("zoo", "connected")
+
+
 async def test_streamable_http_in_the_older_protocol(keeper: Keeper):
     with HttpZoo() as zoo:
         add(keeper, zoo.url, headers={"X-Team": "blue"})
