@@ -172,6 +172,7 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
         self.composer.draft_changed = self.drafts.changed
         self.composer.running = lambda: self.desk.running
         self.composer.offer_key = self._offer_key
+        self.composer.keys_are_elsewhere = lambda: self.search_takes_keys
         self.composer.clock = self.clock
         self.query_one(CompletionList).hide()
         self.view = View(self)
@@ -454,6 +455,8 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
 
     def on_key(self, event: events.Key) -> None:
         """What is typed where nothing takes it belongs to the composer."""
+        if self.search_takes_keys:
+            return self.search_line.take(event)
         has_keys = (self.queue_view, self.tools_panel, self.mcp_panel)
         if self.screen.is_modal or any(widget.has_focus for widget in has_keys):
             return

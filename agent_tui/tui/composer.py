@@ -81,6 +81,7 @@ class Composer(TextArea):
         self.running: Callable[[], bool] = bool
         self.draft_changed: Callable[[], None] = lambda: None
         self.offer_key: Callable[[str], bool] = lambda key: False
+        self.keys_are_elsewhere: Callable[[], bool] = lambda: False
         self.errand: Errand | None = None
         self._pastes = PasteCollapse()
         self._searching: str | None = None
@@ -182,6 +183,9 @@ class Composer(TextArea):
         """Every key is handled here, also those that Textual would run as a binding: a binding
         runs when the key reaches the app, before or after keys typed later (Textual 8.2), so
         fast typing would send a text without its end."""
+        if self.keys_are_elsewhere():  # it was on its way: the app hands it on
+            event.prevent_default()
+            return
         action = self.actions.get(event.key)
         if self._offered(event.key):
             pass

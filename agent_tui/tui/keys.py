@@ -120,7 +120,7 @@ KEYS: tuple[Key, ...] = (
         "The message you sent before", {"transcript": "prompt"}),
     Key("block_prompt_next", "right_square_bracket", "next_prompt", "transcript",
         "The message you sent after it"),
-    Key("block_search", "slash", "search", "transcript", "Search",
+    Key("block_search", "slash", "app.search", "transcript", "Search",
         {"transcript": "search", "matches": "another"}),
     Key("block_leave", "escape,f8,alt+t", "leave", "transcript",
         "Back to the composer; in a search: to where you were",

@@ -29,7 +29,7 @@ class Reading(App[int], inherit_bindings=False):
         if self.transcript.has_focus:
             self.leave_transcript()
         else:
-            self.transcript.focus()
+            self.screen.set_focus(self.transcript)
             self.transcript.point()
 
     def leave_transcript(self) -> None:
@@ -100,16 +100,16 @@ class Reading(App[int], inherit_bindings=False):
     def _copy_wanted(self, message: Transcript.CopyWanted) -> None:
         self.copy_text(message.text, "the block")
 
+    @property
+    def search_takes_keys(self) -> bool:
+        return self.screen.focused is self.search_line
+
     # --- search ------------------------------------------------------------------------
 
     def action_search(self) -> None:
         """Ctrl+F; again: to the line, for another text."""
         self.search_line.open()
         self.transcript.search(self.search_line.sought)
-
-    @on(Transcript.SearchWanted)
-    def _search_wanted(self) -> None:
-        self.action_search()
 
     @on(SearchTyped)
     def _search_typed(self, message: SearchTyped) -> None:
@@ -127,7 +127,7 @@ class Reading(App[int], inherit_bindings=False):
             case "previous":
                 self.transcript.next_match(-1)
             case "keep" if self.search_line.sought:
-                self.transcript.focus()  # n and N go on from here
+                self.screen.set_focus(self.transcript)  # n and N go on from here
             case _:
                 self.leave_transcript()
 

@@ -48,16 +48,22 @@ class SearchLine(Drawn, can_focus=True):
         own = [key for key in KEYS if key.where == "search"]
         self._names = {name: key.action for key in own for name in table.keys_of(key)}
         self.display = False
+        self._kept = False
+        """The text is that of the last search; what is typed replaces it."""
 
     def open(self) -> None:
         """Show it, with what was looked for last; typing replaces that."""
-        self.display = True
-        self.focus()
+        self.display = self._kept = True
+        self.screen.set_focus(self)  # at once: what is typed next is for here
 
     def close(self) -> None:
         self.display = False
 
     async def _on_key(self, event: events.Key) -> None:
+        self.take(event)
+
+    def take(self, event: events.Key) -> None:
+        """Handle a key, also one that was on its way elsewhere when the line was opened."""
         if (name := self._names.get(event.key)) is not None:
             self.post_message(SearchKey(name))
         elif event.key in ("backspace", "ctrl+h"):
@@ -67,7 +73,7 @@ class SearchLine(Drawn, can_focus=True):
         elif event.key == "ctrl+u":
             self._type("")
         elif event.is_printable and event.character:
-            self._type(self.sought + event.character)
+            self._type(("" if self._kept else self.sought) + event.character)
         else:
             return
         event.stop()
@@ -80,6 +86,7 @@ class SearchLine(Drawn, can_focus=True):
         self._type(self.sought + first)
 
     def _type(self, query: str) -> None:
+        self._kept = False
         self.sought = query[:LONGEST]
         self.post_message(SearchTyped(self.sought))
 

@@ -1,5 +1,7 @@
 """Search and walking through the transcript, by keys through the app."""
 
+from textual import events
+
 from agent_tui.agent.events import (
     MessageEndEvent,
     MessageStartEvent,
@@ -118,6 +120,21 @@ async def test_a_search_takes_no_key_of_a_draft_and_none_of_its_keys_goes_there(
         await d.burst("question", "enter")
         await d.press("escape")
         assert d.draft == "my draft" and d.conv.called("submit") == []
+
+
+async def test_what_is_typed_right_behind_the_key_is_searched_for(drive: Drive):
+    """All keys are there before the first is handled, as over a slow line."""
+    async with drive() as d:
+        fill(d)
+        await d.type("draft")
+        d._send(events.Key("ctrl+f", None))
+        await d.burst("needle", "backspace", "e")
+        await found(d, "2 of 2")
+        assert d.draft == "draft" and d.app.search_line.sought == "needle"
+        await d.press("escape", "f8")
+        await d.burst("/", "file 50")
+        await found(d, "1 of 1")
+        assert d.draft == "draft"
 
 
 async def test_slash_searches_from_the_transcript_and_is_text_in_the_composer(drive: Drive):

@@ -95,9 +95,6 @@ class Transcript(ScrollView):
         def control(self) -> "Transcript":
             return self.transcript
 
-    class SearchWanted(Message):
-        """The key for searching was pressed here."""
-
     class SearchKept(Message):
         """Enter while a search is on: it ends at the match."""
 
@@ -639,9 +636,6 @@ class Transcript(ScrollView):
 
     def action_next_prompt(self) -> None:
         self.go_to_prompt(1)
-
-    def action_search(self) -> None:
-        self.post_message(self.SearchWanted())
 
     def action_copy_block(self) -> None:
         block = self._searching.block or self._cursor.block
