@@ -1,24 +1,21 @@
 """What the keys that act anywhere do (keys.py, "screen"), and the palette."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App, SystemCommand
 from textual.screen import Screen
-from textual.theme import ThemeProvider
 
-from agent_tui.tui.composer import Composer
-from agent_tui.tui.dialog_area import DialogArea
-from agent_tui.tui.keys import KeyTable
-from agent_tui.tui.leaving import Leaving
-from agent_tui.tui.palette import CalmPalette
-from agent_tui.tui.panels.mcp_panel import McpPanel
-from agent_tui.tui.panels.side_panel import SidePanel
-from agent_tui.tui.panels.tools_panel import ToolsPanel
-from agent_tui.tui.queue_view import QueueView
-from agent_tui.tui.screens.help import HelpScreen
-from agent_tui.tui.suspending import stop_job
-from agent_tui.tui.transcript import Transcript
+if TYPE_CHECKING:  # light: the first paint waits for it
+    from agent_tui.tui.composer import Composer
+    from agent_tui.tui.dialog_area import DialogArea
+    from agent_tui.tui.keys import KeyTable
+    from agent_tui.tui.leaving import Leaving
+    from agent_tui.tui.panels.mcp_panel import McpPanel
+    from agent_tui.tui.panels.side_panel import SidePanel
+    from agent_tui.tui.panels.tools_panel import ToolsPanel
+    from agent_tui.tui.queue_view import QueueView
+    from agent_tui.tui.transcript import Transcript
 
 
 class ScreenActions(App[int], inherit_bindings=False):
@@ -27,15 +24,15 @@ class ScreenActions(App[int], inherit_bindings=False):
     WIDE = 100
     """Columns from which the side panel stands beside the transcript."""
 
-    transcript: Transcript
-    composer: Composer
-    queue_view: QueueView
-    dialogs: DialogArea
-    panel: SidePanel
-    tools_panel: ToolsPanel
-    mcp_panel: McpPanel
-    key_table: KeyTable
-    leaving: Leaving
+    transcript: "Transcript"
+    composer: "Composer"
+    queue_view: "QueueView"
+    dialogs: "DialogArea"
+    panel: "SidePanel"
+    tools_panel: "ToolsPanel"
+    mcp_panel: "McpPanel"
+    key_table: "KeyTable"
+    leaving: "Leaving"
     panel_open: bool
     """Whether the panel is wanted where it stands beside the transcript."""
     _showed_panel = False
@@ -66,7 +63,7 @@ class ScreenActions(App[int], inherit_bindings=False):
         """To the MCP servers of the side panel, likewise."""
         self._focus_panel(self.mcp_panel)
 
-    def _focus_panel(self, panel: ToolsPanel | McpPanel) -> None:
+    def _focus_panel(self, panel: "ToolsPanel | McpPanel") -> None:
         if panel.has_focus:
             return self.leave_panel()
         self._showed_panel = self._showed_panel or not self.panel.display
@@ -91,6 +88,8 @@ class ScreenActions(App[int], inherit_bindings=False):
 
     def action_suspend_process(self) -> None:
         """Ctrl+Z; see suspending.py."""
+        from agent_tui.tui.suspending import stop_job
+
         self._suspend_signal()
         stop_job(self._driver)
 
@@ -123,14 +122,22 @@ class ScreenActions(App[int], inherit_bindings=False):
         self.transcript.scroll_to_end()
 
     def action_help(self) -> None:
+        from agent_tui.tui.screens.help import HelpScreen
+
         self.push_screen(HelpScreen(self.key_table, self.composer.commands()))
 
     def action_command_palette(self) -> None:
+        from agent_tui.tui.palette import CalmPalette
+
         if not isinstance(self.screen, CalmPalette):
             self.push_screen(CalmPalette(placeholder="Search for a command"))
 
     def search_themes(self) -> None:
         """Textual's action_change_theme ends here."""
+        from textual.theme import ThemeProvider
+
+        from agent_tui.tui.palette import CalmPalette
+
         self.push_screen(CalmPalette(providers=[ThemeProvider], placeholder="Search for a theme"))
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:

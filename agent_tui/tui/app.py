@@ -1,12 +1,13 @@
 """AgentTuiApp: the screen. It lays out the parts, routes events and keys, and little else.
 
 What is asked of the conversation goes through desk.py; what panels show is in presenter.py;
-every key is in keys.py. The starter makes the conversation after the first paint.
+every key is in keys.py. Nothing that is imported here may be heavy: the first paint, of the
+frame, waits for it. The other parts come right after it (body.py), then the conversation.
 """
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from textual import events, on
@@ -17,50 +18,41 @@ from textual.message import Message
 
 from agent_tui.tui import messages as m
 from agent_tui.tui.actions import ScreenActions
-from agent_tui.tui.asking import ScreenAsker
 from agent_tui.tui.completion import CompletionList
 from agent_tui.tui.composer import Composer, ErrandChanged
 from agent_tui.tui.crash import CalmCrash
 from agent_tui.tui.desk import Desk, Level
-from agent_tui.tui.dialog_area import DialogArea
 from agent_tui.tui.draft_keeper import DraftKeeper
-from agent_tui.tui.external_editor import EditorError, visit_editor
-from agent_tui.tui.face_settings import FaceSettings
 from agent_tui.tui.glyphs import ASCII, choose
 from agent_tui.tui.header_line import HeaderLine
 from agent_tui.tui.interrupts import FORCE_WITHIN_S, QUIT_WITHIN_S, Interrupts
 from agent_tui.tui.kept_history import KeptHistory
-from agent_tui.tui.key_problems import key_problems
 from agent_tui.tui.keys import KeyTable, bindings
 from agent_tui.tui.leaving import Leaving
 from agent_tui.tui.lines import count
-from agent_tui.tui.opener import Opener, Starter
-from agent_tui.tui.panels.container_panel import ContainerPanel
-from agent_tui.tui.panels.context_panel import ContextPanel
-from agent_tui.tui.panels.loop_panel import LoopPanel
-from agent_tui.tui.panels.mcp_panel import McpPanel
 from agent_tui.tui.panels.side_panel import SidePanel
-from agent_tui.tui.panels.tools_panel import ToolsPanel
 from agent_tui.tui.plain import SafeStatic, ThinRule, choose_scrollbars
-from agent_tui.tui.presenter import Presenter
-from agent_tui.tui.queue_view import QueueView
 from agent_tui.tui.reading import Reading
-from agent_tui.tui.retry_line import RetryLine
-from agent_tui.tui.router import Router
 from agent_tui.tui.run import run_app
-from agent_tui.tui.screens.settings import SettingsScreen
-from agent_tui.tui.search_line import SearchLine
 from agent_tui.tui.status_line import StatusLine
 from agent_tui.tui.terminal_restore import ExitLadder
 from agent_tui.tui.terminal_signals import TerminalSignals
 from agent_tui.tui.themes import DEFAULTS, THEMES, no_color, pick_theme
-from agent_tui.tui.transcript import Transcript
-from agent_tui.tui.view import View
 
 if TYPE_CHECKING:
     from agent_tui.conversation.results import CommandResult
+    from agent_tui.tui.asking import ScreenAsker
+    from agent_tui.tui.face_settings import FaceSettings
+    from agent_tui.tui.opener import Opener, Starter
+    from agent_tui.tui.presenter import Presenter
+    from agent_tui.tui.router import Router
+    from agent_tui.tui.transcript import Transcript
+    from agent_tui.tui.view import View
 
 __all__ = ["AgentTuiApp", "run_app"]
+
+PANELS = ("Tools", "Container", "Loop", "MCP", "Context")
+"""The titles of the side panel, in the order in which body.py makes its panels."""
 
 
 class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
@@ -76,11 +68,20 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (ScreenActions.WIDE, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (10, "-short"), (18, "-tall")]  # noqa: RUF012
 
+    presenter: "Presenter"
+    asker: "ScreenAsker"
+    opener: "Opener"
+    router: "Router"
+    face: "FaceSettings"
+    view: "View"
+    grown = False
+    """Whether these, and the widgets of body.py, are there."""
+
     def __init__(
         self,
         *,
         settings: Any,
-        starter: Starter,
+        starter: "Starter",
         first_prompt: str = "",
         banner: str = "",
         ladder: ExitLadder | None = None,
@@ -91,22 +92,23 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
         self.clock = clock
         self.glyphs = choose()
         self.key_table = KeyTable(getattr(settings, "keys", None))
-        self.presenter = Presenter(clock)
+        self.starter, self.banner = starter, banner
         self.desk = Desk(self)
-        self.asker = ScreenAsker(self)
         self.interrupts = Interrupts(clock)
         self.leaving = Leaving(self, ladder)
         self.drafts = DraftKeeper(self)
         self.panel_open = bool(getattr(settings, "show_panel", True))
-        self._laid_out = False
-        self.opener = Opener(self, starter, banner)
-        self.router = Router(self)
+        self._early: list[events.Event] = []
+        """Keys, clicks and pastes that nothing could answer yet, in order."""
         if first_prompt.strip():
             self.desk.hold(first_prompt)
         for theme in THEMES:
             self.register_theme(theme)
-        self.theme = pick_theme(str(getattr(settings, "theme", "auto")))
-        self.face = FaceSettings(self)
+        theme = pick_theme(str(getattr(settings, "theme", "auto")))
+        # Set plainly it would be watched, and the style sheet parsed a second time before the
+        # first paint.
+        self.set_reactive(AgentTuiApp.theme, theme)
+        self.stylesheet.set_variables(self.get_css_variables())
         self.signals = TerminalSignals(
             self._to_terminal,
             lambda: self.settings,
@@ -120,82 +122,83 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
     # --- layout --------------------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
+        """The frame. What body.py adds stands between the header and the composer's rule, and
+        in the side panel."""
         glyphs = self.glyphs
         completion = CompletionList(glyphs, id="completion")
         with Horizontal(id="columns"):
             with Vertical(id="left"):
                 yield HeaderLine(glyphs, id="header")
                 yield ThinRule(glyphs, classes="rule", id="header-rule")
-                yield self.make_transcript()
-                yield SearchLine(glyphs, self.key_table, id="search")
-                yield RetryLine(glyphs, id="retry")
-                yield DialogArea(id="dialogs")
-                yield ThinRule(glyphs, classes="rule", id="queue-rule")
-                yield QueueView(glyphs, id="queue")
+                yield SafeStatic(id="place")
                 self.composer_rule = ThinRule(glyphs, id="composer-rule")
                 yield self.composer_rule
                 yield completion
                 with Horizontal(id="prompt-row"):
                     yield SafeStatic(glyphs.prompt, id="prompt-mark")
                     yield Composer(completion, self.key_table, id="composer")
-            yield SidePanel(
-                [
-                    ("Tools", ToolsPanel(glyphs, id="tools")),
-                    ("Container", ContainerPanel(glyphs, id="container")),
-                    ("Loop", LoopPanel(glyphs, id="loop")),
-                    ("MCP", McpPanel(glyphs, id="mcp", clock=self.clock)),
-                    ("Context", ContextPanel(glyphs, id="context")),
-                ],
-                glyphs,
-                id="panel",
-            )
+            self.panel = SidePanel(PANELS, glyphs, id="panel")
+            yield self.panel
         yield ThinRule(glyphs, classes="rule", id="status-rule")
         yield StatusLine(glyphs, id="status")
-
-    def make_transcript(self) -> Transcript:
-        thinking: Any = getattr(self.settings, "show_thinking", "folded")
-        return Transcript(glyphs=self.glyphs, thinking=thinking, clock=self.clock, id="transcript")
 
     def on_mount(self) -> None:
         self.leaving.bind(asyncio.get_running_loop())
         choose_scrollbars(self.glyphs)
         self.screen.set_class(self.glyphs is ASCII, "-ascii")
         self.set_keymap(self.key_table.changes)
-        self.transcript = self.query_one(Transcript)
         self.composer = self.query_one(Composer)
-        self.queue_view = self.query_one(QueueView)
-        self.dialogs = self.query_one(DialogArea)
         self.status_line = self.query_one(StatusLine)
-        self.panel = self.query_one(SidePanel)
-        self.tools_panel = self.query_one(ToolsPanel)
-        self.mcp_panel = self.query_one(McpPanel)
         self.composer.draft_changed = self.drafts.changed
         self.composer.running = lambda: self.desk.running
-        self.composer.offer_key = self._offer_key
-        self.composer.keys_are_elsewhere = lambda: self.search_takes_keys
         self.composer.clock = self.clock
         self.query_one(CompletionList).hide()
-        self.view = View(self)
-        self._laid_out = True
+        self.history = KeptHistory(self.composer.past)
+        # The frame is painted first; imports, servers and keys come after.
+        self.call_after_refresh(self.run_worker, self._grow, name="growing")
+
+    # --- growing up ----------------------------------------------------------------------
+
+    async def _grow(self) -> None:
+        grow = await asyncio.to_thread(_read_body)
+        await grow(self)
+        self.composer.offer_key = self._offer_key
+        self.composer.keys_are_elsewhere = lambda: self.search_takes_keys
+        self.grown = True
         self._fit(self.size)
         self.show_queue()
         self.view.status()
         self.screen.screen_layout_refresh_signal.subscribe(self, lambda _: self.view.joints())
         self.app_resume_signal.subscribe(self, self._back_from_suspension)
-        for problem in key_problems(self.key_table):
-            self.notice("warning", problem)
-        self.history = KeptHistory(self.composer.past)
         self.face.begin()
-        # The screen is painted first; imports, servers and keys come after.
-        self.call_after_refresh(self.opener.open)
+        self.opener.open()
+        self.call_next(self._catch_up)
+
+    async def on_event(self, event: events.Event) -> None:
+        """While the parts that answer are not there, or have not caught up, what is typed waits
+        for them; letters for the draft need none of them."""
+        given = isinstance(event, events.InputEvent | events.Paste) and not event.is_forwarded
+        if given and (self._early or not self.grown) and not self._is_for_draft(event):
+            self._early.append(event)
+        else:
+            await super().on_event(event)
+
+    def _is_for_draft(self, event: events.Event) -> bool:
+        return not self._early and isinstance(event, events.Key) and event.is_printable
+
+    async def _catch_up(self) -> None:
+        while self._early:
+            await super().on_event(self._early.pop(0))
 
     def _back_from_suspension(self, _: object) -> None:
         """After Ctrl+Z and fg the terminal is empty; Textual 8.2 draws only what changes then."""
         self.refresh(layout=True)
 
     def on_resize(self, event: events.Resize) -> None:
-        if self._laid_out:
+        if self.grown:
             self._fit(event.size)
+        else:
+            self.place_panel(event.size.width)
 
     def _fit(self, size: Size) -> None:
         """What the style sheet cannot say: the queue's lines, and whether the panel is there."""
@@ -215,8 +218,7 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
         self.view.panels()
         self.view.keep_time()
 
-    @on(ContextPanel.CountWanted)
-    def _count_wanted(self) -> None:
+    def on_context_panel_count_wanted(self) -> None:
         conversation = self.desk.conversation
         if conversation is not None:
             self.run_worker(
@@ -275,6 +277,8 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
             self.transcript.add_markdown(result.text)
 
     def open_settings(self) -> None:
+        from agent_tui.tui.screens.settings import SettingsScreen
+
         conversation = self.desk.conversation
         if conversation is None:
             return
@@ -352,6 +356,8 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
 
     async def _visit_editor(self, text: str, *, keep: bool) -> None:
         """keep: what was saved becomes the draft."""
+        from agent_tui.tui.external_editor import EditorError, visit_editor
+
         try:
             saved = await visit_editor(self, text)
         except EditorError as error:
@@ -403,13 +409,16 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
     def _composer_changed(self, message: Message) -> None:
         if isinstance(message, ErrandChanged):
             self.composer_rule.label = message.label
-        self.view.hints()
+        self._hint()
 
     def on_descendant_focus(self) -> None:
-        self.view.hints()
+        self._hint()
 
-    @on(Transcript.NewLines)
-    def _new_lines(self, message: Transcript.NewLines) -> None:
+    def _hint(self) -> None:
+        if self.grown:
+            self.view.hints()
+
+    def on_transcript_new_lines(self, message: "Transcript.NewLines") -> None:
         end = self.key_table.first("end")
         self.composer_rule.note = (
             f"{count(message.count, 'new line')} below  {end}" if message.count else ""
@@ -473,3 +482,9 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
         self.signals.end()
         self.drafts.record()
         self.leaving.crashed()
+
+
+def _read_body() -> "Callable[[AgentTuiApp], Awaitable[None]]":
+    from agent_tui.tui.body import grow
+
+    return grow

@@ -4,6 +4,7 @@ Workaround for Textual 8.2: its App prints a Rich traceback with local variables
 hold secrets) from `_fatal_error`; there is no public hook. Remove when there is one.
 """
 
+import contextlib
 import logging
 import os
 from typing import Any
@@ -11,6 +12,15 @@ from typing import Any
 from rich.text import Text
 
 log = logging.getLogger("agent_tui.tui")
+
+
+def open_log() -> None:
+    """For what goes wrong before the settings are loaded, with which the log is opened."""
+    from agent_tui import logs
+
+    if logs.log_path() is None:
+        with contextlib.suppress(OSError):
+            logs.set_up_logging()
 
 
 def log_file() -> str:
@@ -34,6 +44,7 @@ class CalmCrash:
     """Mixin for an App, before it in the bases."""
 
     def _fatal_error(self: Any) -> None:
+        open_log()
         log.exception("the screen ended by an unexpected error")
         self.on_crash()
         self.panic(Text(crash_line()))

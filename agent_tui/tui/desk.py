@@ -10,11 +10,11 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from agent_tui.conversation.events import QueueEntry
 from agent_tui.tui.composer import Errand
 
 if TYPE_CHECKING:
     from agent_tui.conversation.conversation import Conversation, Decision
+    from agent_tui.conversation.events import QueueEntry
     from agent_tui.conversation.results import CommandResult
     from agent_tui.tui.composer import Composer
     from agent_tui.tui.dialog_area import DialogArea
@@ -67,8 +67,10 @@ class Desk:
     def stopping(self) -> bool:
         return self.conversation is not None and self.conversation.status == "stopping"
 
-    def held_entries(self) -> list[QueueEntry]:
+    def held_entries(self) -> "list[QueueEntry]":
         """The held texts, as the queue shows them."""
+        from agent_tui.conversation.events import QueueEntry
+
         return [
             QueueEntry(f"held-{at}", "follow_up", held.text, "held", "when the model is there")
             for at, held in enumerate(self.held)
@@ -146,9 +148,7 @@ class Desk:
         if self.conversation and not self.conversation.answer(request_id, decision, reason):
             self._face.flash("That call no longer waits for an answer.")
 
-    def answer_question(
-        self, request_id: str, action: str, content: dict[str, Any] | None
-    ) -> None:
+    def answer_question(self, request_id: str, action: str, content: dict[str, Any] | None) -> None:
         """Of an MCP server. An address that is accepted is opened here."""
         conversation, dialog = self.conversation, self._face.dialogs.question(request_id)
         if conversation is None:

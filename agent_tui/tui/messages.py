@@ -1,19 +1,20 @@
 """The Textual messages of the screen: small, whole things; deltas never travel this way."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from textual.message import Message
 
-from agent_tui.agent.events import AgentEvent
-from agent_tui.conversation.events import ConversationEvent
+if TYPE_CHECKING:
+    from agent_tui.agent.events import AgentEvent
+    from agent_tui.conversation.events import ConversationEvent
 
 
 @dataclass
 class EventArrived(Message):
     """A whole event of the conversation (everything but deltas and tool output)."""
 
-    event: AgentEvent | ConversationEvent
+    event: "AgentEvent | ConversationEvent"
 
 
 class PanelsChanged(Message):

@@ -1,7 +1,11 @@
-"""Reading: what the keys do that search the transcript, walk through it and copy from it."""
+"""Reading: what the keys do that search the transcript, walk through it and copy from it.
+
+Messages of the transcript and of its search line are handled by the method's name, not by
+their class: their modules are not read before the first paint.
+"""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual import events, on
 from textual.app import App
@@ -9,19 +13,19 @@ from textual.app import App
 from agent_tui.tui.clipboard import OSC52_SAFE, copy
 from agent_tui.tui.composer import Composer
 from agent_tui.tui.desk import Level
-from agent_tui.tui.search_line import SearchKey, SearchLine, SearchTyped
-from agent_tui.tui.transcript import Transcript
+
+if TYPE_CHECKING:
+    from agent_tui.tui.search_line import SearchKey, SearchLine, SearchTyped
+    from agent_tui.tui.transcript import Transcript
 
 
 class Reading(App[int], inherit_bindings=False):
     """Base of AgentTuiApp: the keys go to the transcript or its search line, and back."""
 
-    transcript: Transcript
+    transcript: "Transcript"
     composer: Composer
-
-    @property
-    def search_line(self) -> SearchLine:
-        return self.query_one(SearchLine)
+    search_line: "SearchLine"
+    grown: bool
 
     # --- to the transcript and back ----------------------------------------------------
 
@@ -38,14 +42,13 @@ class Reading(App[int], inherit_bindings=False):
             self._end_search(stay=False)
         self.composer.focus()
 
-    @on(Transcript.Left)
-    def _transcript_left(self) -> None:
+    def on_transcript_left(self) -> None:
         self.leave_transcript()
 
     @on(events.DescendantFocus)
     def _focus_moved(self, event: events.DescendantFocus) -> None:
         """Whoever types or clicks elsewhere during a search stays where it has come to."""
-        if event.widget is self.composer and self.transcript.searching:
+        if self.grown and event.widget is self.composer and self.transcript.searching:
             self._end_search(stay=True)
 
     def action_previous_prompt(self) -> None:
@@ -96,13 +99,12 @@ class Reading(App[int], inherit_bindings=False):
     def action_copy_code(self) -> None:
         self.copy_asked({"what": "code"})
 
-    @on(Transcript.CopyWanted)
-    def _copy_wanted(self, message: Transcript.CopyWanted) -> None:
+    def on_transcript_copy_wanted(self, message: "Transcript.CopyWanted") -> None:
         self.copy_text(message.text, "the block")
 
     @property
     def search_takes_keys(self) -> bool:
-        return self.screen.focused is self.search_line
+        return self.grown and self.screen.focused is self.search_line
 
     # --- search ------------------------------------------------------------------------
 
@@ -111,16 +113,13 @@ class Reading(App[int], inherit_bindings=False):
         self.search_line.open()
         self.transcript.search(self.search_line.sought)
 
-    @on(SearchTyped)
-    def _search_typed(self, message: SearchTyped) -> None:
+    def on_search_typed(self, message: "SearchTyped") -> None:
         self.transcript.search(message.query)
 
-    @on(Transcript.SearchChanged)
-    def _search_changed(self, message: Transcript.SearchChanged) -> None:
+    def on_transcript_search_changed(self, message: "Transcript.SearchChanged") -> None:
         self.search_line.state = message.state
 
-    @on(SearchKey)
-    def _search_key(self, message: SearchKey) -> None:
+    def on_search_key(self, message: "SearchKey") -> None:
         match message.name:
             case "next":
                 self.transcript.next_match()
@@ -131,8 +130,7 @@ class Reading(App[int], inherit_bindings=False):
             case _:
                 self.leave_transcript()
 
-    @on(Transcript.SearchKept)
-    def _search_kept(self) -> None:
+    def on_transcript_search_kept(self) -> None:
         """Enter on a match: the search is over, one stays there."""
         self._end_search(stay=True)
 

@@ -35,10 +35,11 @@ def run_app(*, settings: Any, starter: "Starter", first_prompt: str = "", banner
         return 130
     except Exception:
         # Textual restores and reports what happens while it runs; this is before or after it.
+        from agent_tui.tui.crash import crash_line, open_log
+
+        open_log()
         log.exception("the screen could not run")
         terminal.restore()
-        from agent_tui.tui.crash import crash_line
-
         print(crash_line(), file=sys.stderr)  # noqa: T201 - the screen is gone
         return 1
     finally:

@@ -1,4 +1,4 @@
-"""What the status line and the line above a retry show. Plain data, light: the first paint has it."""
+"""What the status line and the line above a retry show: plain data, there at the first paint."""
 
 from dataclasses import dataclass
 

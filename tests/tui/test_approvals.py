@@ -239,7 +239,7 @@ async def test_what_the_box_cannot_hold_is_read_before_it_is_allowed(drive: Driv
         read.append(text)
         return text
 
-    monkeypatch.setattr("agent_tui.tui.app.visit_editor", visit)
+    monkeypatch.setattr("agent_tui.tui.external_editor.visit_editor", visit)
     command = "echo " + "x" * 70_000 + " THE-END"
     async with drive() as d:
         request = await asked(d, command=command)

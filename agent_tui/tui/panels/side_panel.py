@@ -42,34 +42,40 @@ class Tabs(Drawn):
 
 
 class SidePanel(Horizontal):
-    """panels: (title, widget with an id) in the order of the tabs. edge: its left border."""
+    """titles: of the tabs, in order; the panels come by fill(). edge: its left border."""
 
-    def __init__(
-        self, panels: Sequence[tuple[str, Widget]], glyphs: Glyphs = UNICODE, *, id: str
-    ) -> None:
+    def __init__(self, titles: Sequence[str], glyphs: Glyphs = UNICODE, *, id: str) -> None:
         super().__init__(id=id)
-        self._panels, self._glyphs = list(panels), glyphs
+        self._titles, self._glyphs = tuple(titles), glyphs
+        self._panels: list[Widget] = []
         self.edge = ColumnRule(glyphs, id="panel-edge")
 
     def compose(self) -> ComposeResult:
         tabs = Tabs(self._glyphs, id="panel-tabs")
-        tabs.titles = tuple(title for title, _ in self._panels)
+        tabs.titles = self._titles
         yield self.edge
         with Vertical():
             yield tabs
             yield ThinRule(self._glyphs, classes="rule", id="panel-rule")
-            with ContentSwitcher(initial=self._panels[0][1].id, id="panel-switcher"):
-                for _, widget in self._panels:
-                    yield widget
+            yield ContentSwitcher(id="panel-switcher")
+
+    async def fill(self, panels: Sequence[Widget]) -> None:
+        """Put in the panels (each with an id), one for each title; the first is chosen."""
+        self._panels = list(panels)
+        for panel in panels[1:]:
+            panel.display = False
+        switcher = self.query_one(ContentSwitcher)
+        await switcher.mount(*panels)
+        switcher.current = panels[0].id
 
     def choose(self, index: int) -> None:
         index %= len(self._panels)
         self.query_one(Tabs).chosen = index
-        self.query_one(ContentSwitcher).current = self._panels[index][1].id
+        self.query_one(ContentSwitcher).current = self._panels[index].id
 
     def show_panel(self, id: str) -> None:
         """The one whose widget has this id."""
-        self.choose([widget.id for _, widget in self._panels].index(id))
+        self.choose([panel.id for panel in self._panels].index(id))
 
     def choose_next(self) -> None:
         self.choose(self.query_one(Tabs).chosen + 1)
