@@ -101,7 +101,9 @@ class OfflineProcess:
         """What came to /v1/messages so far, oldest first; said: only those in which the user
         said this."""
         seen: dict[int, Seen] = {}
-        for line in self.log.read_text(encoding="utf-8").splitlines():
+        for line in self.log.read_text(encoding="utf-8").splitlines(keepends=True):
+            if not line.endswith("\n"):
+                break  # it is being written
             record = json.loads(line)
             if record["event"] == "start":
                 seen[record["n"]] = Seen(
