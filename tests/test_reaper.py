@@ -12,6 +12,7 @@ import pytest
 
 from agent_tui.processes import process
 
+ROOT = Path(__file__).resolve().parent.parent
 STUBBORN = (
     "trap '' TERM HUP INT; echo $$ > {pid}.new; mv {pid}.new {pid}; while :; do sleep 1; done"
 )
@@ -53,7 +54,10 @@ def children(tmp_path: Path) -> Iterator[list[int]]:
 
 def run(tmp_path: Path, children: list[int], *names: str, ready: str = "ready") -> subprocess.Popen:
     commands = [STUBBORN.format(pid=tmp_path / name) + f" # {name}" for name in names]
-    program = subprocess.Popen([sys.executable, "-c", PROGRAM, str(tmp_path / ready), *commands])
+    program = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, str(tmp_path / ready), *commands],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
     until(lambda: all((tmp_path / name).exists() for name in (*names, ready)))
     children += [int((tmp_path / name).read_text()) for name in names]
     return program

@@ -1,6 +1,7 @@
 """However the program dies, none of its servers outlives it (fault C19)."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 from agent_tui.processes import process
 from tests.mcp_servers.conftest import ZOO
 
+ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import asyncio, sys
 from agent_tui.mcp_servers.config import parse_server
@@ -47,6 +49,7 @@ def test_nothing_outlives_the_program(tmp_path: Path, how: str):
     program = subprocess.Popen(
         [sys.executable, "-c", PROGRAM, str(ZOO), str(diary), how],
         stdout=subprocess.PIPE, text=True, cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert program.stdout is not None and program.stdout.readline() == "ready\n"
     entries = [json.loads(line) for line in diary.read_text().splitlines()]
