@@ -197,7 +197,7 @@ def test_B13_a_command_typed_mid_turn_never_goes_to_the_model(
     begun(terminal, "commands")
     for line, answer in (
         ("/effort high", "thinking level is high"),
-        ("/mcp list", "no command /mcp"),
+        ("/mcp list", "No MCP server is configured"),
         ("/compact", "no command /compact"),
         ("/exit", "no command /exit"),
     ):
