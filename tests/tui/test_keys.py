@@ -17,7 +17,9 @@ def test_keys_are_named_as_people_write_them(key: str, name: str):
     assert key_name(key) == name
 
 
-@pytest.mark.parametrize("places", [("composer", "screen"), ("queue",), ("tools",), ("search",), ("transcript",)])
+@pytest.mark.parametrize(
+    "places", [("composer", "screen"), ("queue",), ("tools",), ("search",), ("transcript",)]
+)
 def test_no_key_means_two_things_in_one_place(places: tuple[str, ...]):
     used = [key for k in KEYS if k.where in places for key in KeyTable().keys_of(k)]
     assert sorted(used) == sorted(set(used))
