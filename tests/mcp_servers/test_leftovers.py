@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.processes import process
-from tests.mcp_servers.conftest import ZOO
+from tests.mcp_servers.conftest import ZOO, Keeper, text_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
@@ -60,3 +60,30 @@ def test_nothing_outlives_the_program(tmp_path: Path, how: str):
         program.send_signal(getattr(signal, f"SIG{how}"))
     program.wait(20)
     until(lambda: not [p for p in pids if (known := process(p)) and known.alive], 8)
+
+
+class Recorder:
+    """In place of the reaper: what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, int]] = []
+
+    def watch(self, group: int) -> None:
+        self.told.append(("watch", group))
+
+    def forget(self, group: int) -> None:
+        self.told.append(("forget", group))
+
+
+async def test_the_reaper_is_told_of_every_process_and_of_its_end(
+    keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+):
+    """The other tests here may be helped by another program's reaper."""
+    recorder = Recorder()
+    monkeypatch.setattr("agent_tui.mcp_servers.server_process.reaper", recorder)
+    keeper.add("zoo", "Plain")
+    await keeper.ready()
+    pid = int(text_of(await keeper.call("zoo__pid")))
+    assert recorder.told == [("watch", pid)]
+    await keeper.manager.close()
+    assert recorder.told == [("watch", pid), ("forget", pid)]
