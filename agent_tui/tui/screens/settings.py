@@ -98,10 +98,10 @@ class SettingsScreen(ModalScreen[str | None]):
             text = f"{row.name} {row.title} {row.description}".lower()
             if all(word in text for word in words):
                 value = fit(one_line(row.value), _VALUE)
-                source = "" if row.source == "default" else one_line(row.source)
+                source = one_line(row.source)
                 content = Content.assemble(
                     f"{fit(row.name, _NAME):<{_NAME}} ",
-                    (f"{value:<{_VALUE}} ", "bold" if source else "$muted"),
+                    (f"{value:<{_VALUE}} ", "" if row.source == "default" else "bold"),
                     (source, "$muted"),
                 )
                 found.append((row.name, content))
