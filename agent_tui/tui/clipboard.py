@@ -90,9 +90,7 @@ class Copied:
                 f"Sent {named} to the terminal (OSC 52), but many terminals take at most "
                 f"{OSC52_SAFE:,} bytes and this is {self.bytes:,}: look before you rely on it.{why}"
             )
-        return (
-            f"Sent {named} to the terminal (OSC 52), which does not say whether it took it.{why}"
-        )
+        return f"Sent {named} to the terminal (OSC 52), which does not say whether it took it.{why}"
 
 
 async def copy(
