@@ -1,0 +1,87 @@
+"""`agent-tui mcp ...`: the same actions without a conversation, on stdout and stderr."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from agent_tui import paths
+from agent_tui.cli import app
+from tests.conversation.mcp_making import ZOO_COMMAND, configure, entry
+
+SECRET = "tok-0123456789abcdef"
+
+
+class Said:
+    """What a run gave back."""
+
+    def __init__(self, result: Any) -> None:
+        self.code, self.out, self.err = result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture
+def mcp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+
+    def run(*words: str) -> Said:
+        return Said(CliRunner().invoke(app, ["mcp", *words]))
+
+    return run
+
+
+def test_a_server_is_added_tried_listed_and_removed(mcp: Any) -> None:
+    said = mcp("add", "zoo", "-e", f"ZOO_TOKEN={SECRET}", "--", *ZOO_COMMAND, "Plain")
+    assert said.code == 0 and "zoo is added" in said.out and "mcp.json" in said.out
+    assert "zoo is connected: 13 tools." in said.err
+    stored = json.loads(paths.mcp_file().read_text())["mcpServers"]["zoo"]
+    assert stored["args"] == [*ZOO_COMMAND[1:], "Plain"]
+    for words in ([], ["list"], ["get", "zoo"], ["tools"], ["log", "zoo"], ["list", "--json"]):
+        said = mcp(*words)
+        assert said.code == 0 and SECRET not in said.out + said.err, words
+    assert json.loads(mcp("list", "--json").out)["servers"][0]["state"] == "connected"
+    assert "@zoo:zoo://cage/1" in mcp("resources", "zoo").out
+    assert "/zoo:feed who=..." in mcp("prompts").out
+    assert mcp("disable", "zoo").code == 0
+    assert json.loads(mcp("list", "--json").out)["servers"][0]["state"] == "disabled"
+    assert mcp("enable", "zoo").code == 0
+    assert mcp("remove", "zoo").code == 0
+    assert "No MCP server is configured" in mcp().out
+
+
+def test_what_cannot_be_done_is_one_line_on_stderr_and_code_2(mcp: Any) -> None:
+    for words, says in (
+        (["remove", "zoo"], "There is no MCP server zoo."),
+        (["get", "zoo"], "There is no MCP server zoo."),
+        (["add", "my.zoo", "--", "cmd"], "cannot be a server's name"),
+        (["add-json", "zoo", "{"], "is not JSON"),
+        (["login", "zoo"], "There is no MCP server zoo."),
+    ):
+        said = mcp(*words)
+        assert (said.code, said.out) == (2, ""), words
+        assert said.err.startswith("agent-tui: ") and says in said.err
+        assert said.err.count("\n") == 1
+    assert mcp("add", "zoo").code == 2
+    assert mcp("add", "zoo", "--user", "--project", "--", "cmd").code == 2
+
+
+def test_a_projects_server_waits_until_it_is_switched_on(mcp: Any) -> None:
+    configure(Path(".mcp.json"), ours=entry())
+    said = mcp("list")
+    assert "waits for your approval" in said.out
+    said = mcp("get", "ours")
+    assert "zoo.py Plain" in said.out and "approval" in said.out
+    assert mcp("enable", "ours").code == 0
+    assert "connected" in mcp("get", "ours").out
+
+
+def test_a_server_that_does_not_start_is_told_and_kept(mcp: Any) -> None:
+    said = mcp("add", "dead", "--project", "--", *ZOO_COMMAND, "DeadAtStart")
+    assert said.code == 0
+    assert "cannot open the gate: no key" in said.err
+    assert "dead" in json.loads(Path(".mcp.json").read_text())["mcpServers"]
+    said = mcp("list")
+    assert "failed" in said.out and "cannot open the gate" in said.out
