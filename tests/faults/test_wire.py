@@ -922,7 +922,7 @@ async def test_A36_a_refusal_is_said_and_is_not_tried_again(
     ("reason", "words"),
     [
         ("model_context_window_exceeded", "context window is full"),
-        ("max_tokens", "limit of output tokens"),
+        ("max_tokens", "it reached its limit"),
         ("brand_new_reason", "brand_new_reason"),
     ],
 )

@@ -312,10 +312,10 @@ async def test_a_server_tool_without_a_result_ends_with_the_run(drive: Drive):
         d.conv.emit(MessageUpdateEvent("m", OpaqueEvent(0, "end", use)))
         message = AssistantMessage(id="m", content=[use], stop_reason="end_turn")
         d.conv.emit(MessageEndEvent(message))
-        await d.shows("● web_search")
+        await d.shows("● web search")
         d.conv.emit(AgentEndEvent([message]))
-        await d.shows("⊘ web_search")
-        assert "● web_search" not in d.screen
+        await d.shows("⊘ web search")
+        assert "● web search" not in d.screen
 
 
 @pytest.mark.parametrize("size", [(100, 24), (20, 6), (12, 3)])
