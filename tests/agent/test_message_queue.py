@@ -381,7 +381,9 @@ def test_nothing_is_taken_from_behind_a_local_item(queue: MessageQueue) -> None:
     assert [i.text for i in queue.take("follow_up")] == ["behind"]
 
 
-def test_a_local_item_that_is_paused_or_edited_is_not_next_and_still_in_the_way(queue: MessageQueue) -> None:
+def test_a_local_item_that_is_paused_or_edited_is_not_next_and_still_in_the_way(
+    queue: MessageQueue,
+) -> None:
     command = queue.add("follow_up", message("/clear"), local=True)
     queue.add("follow_up", message("behind"))
     queue.pause()
