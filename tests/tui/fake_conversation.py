@@ -13,6 +13,8 @@ from agent_tui.conversation.events import (
     PermissionResolvedEvent,
     QueueChangedEvent,
     QueueEntry,
+    ServerQuestionEvent,
+    ServerQuestionResolvedEvent,
     Status,
     StatusChangedEvent,
 )
@@ -63,6 +65,8 @@ class FakeConversation:
         self.container: Any = None
         self.resources: list[tuple[str, str]] = []
         self.mcp = FakeServers()
+        self.refuse_with = ""
+        """Why no answer to a form is taken."""
         self.open_requests: set[str] = set()
         self.command_results: dict[str, CommandResult] = {}
         self.fail_with: Exception | None = None
@@ -160,6 +164,25 @@ class FakeConversation:
         if request_id not in self.open_requests:
             return False
         self.resolve(request_id, decision)
+        return True
+
+    def question(self, kind: Any, server: str = "zoo", message: str = "", **more: Any) -> str:
+        """A server asks."""
+        request_id = f"r{next(self._ids)}"
+        self.open_requests.add(request_id)
+        self.emit(ServerQuestionEvent(request_id, server, kind, message, **more))
+        return request_id
+
+    def answer_question(
+        self, request_id: str, action: str, content: dict[str, Any] | None = None
+    ) -> bool:
+        self.calls.append(("answer_question", request_id, action, content))
+        if self.refuse_with and action == "accept":
+            raise ValueError(self.refuse_with)
+        if request_id not in self.open_requests:
+            return False
+        self.open_requests.discard(request_id)
+        self.emit(ServerQuestionResolvedEvent(request_id, "zoo", action))
         return True
 
     def send_now(self) -> bool:

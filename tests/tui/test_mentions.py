@@ -1,0 +1,78 @@
+"""Resources of servers behind an @ in the composer."""
+
+import pytest
+
+from agent_tui.tui.completion import mention_choices
+from tests.tui.conftest import Drive, Driven
+
+RESOURCES = [("zoo:zoo://cage/1", "the ape"), ("zoo:zoo://cage/2", "the bear")]
+
+
+async def with_resources(d: Driven) -> None:
+    d.conv.resources = RESOURCES
+
+
+async def test_tab_and_enter_complete_what_stands_at_the_cursor(drive: Drive):
+    async with drive() as d:
+        await with_resources(d)
+        await d.type("look at @zo")
+        await d.shows("the bear")
+        await d.press("down")
+        await d.press("tab")
+        assert d.draft == "look at @zoo:zoo://cage/2"
+        await d.type(" and ")
+        await d.type("@")
+        await d.press("enter")
+        assert d.draft == "look at @zoo:zoo://cage/2 and @zoo:zoo://cage/1"
+        assert d.conv.called("submit") == []
+        await d.press("enter")
+        await d.until(lambda: d.conv.called("submit") != [])
+        assert d.conv.called("submit")[0][0].endswith("cage/2 and @zoo:zoo://cage/1")
+
+
+async def test_only_what_stands_before_the_cursor_is_replaced(drive: Drive):
+    async with drive() as d:
+        await with_resources(d)
+        await d.type("@ is it")
+        await d.press("home")
+        assert not d.app.composer.completion.is_open
+        await d.press(*["right"])
+        await d.type("zoo")
+        await d.press("tab")
+        assert d.draft == "@zoo:zoo://cage/1 is it"
+
+
+async def test_an_at_sign_that_means_nothing_is_text(drive: Drive):
+    async with drive() as d:
+        await with_resources(d)
+        await d.type("mail me@zoo")
+        assert not d.app.composer.completion.is_open
+        await d.type(" @nobody")
+        await d.press("enter")
+        await d.until(lambda: d.conv.called("submit") == [("mail me@zoo @nobody",)])
+
+
+async def test_escape_closes_the_list_and_enter_sends(drive: Drive):
+    async with drive() as d:
+        await with_resources(d)
+        await d.type("@zo")
+        await d.press("escape")
+        await d.press("enter")
+        await d.until(lambda: d.conv.called("submit") == [("@zo",)])
+
+
+@pytest.mark.parametrize(
+    "before, typed",
+    [("@", ""), ("a @zoo:x", "zoo:x"), ("(@", None), ("a@b", None), ("@a b", None), ("", None),
+     ("\t@é", "é")],
+)  # fmt: skip
+def test_where_a_mention_begins(before: str, typed: str | None) -> None:
+    asked: list[str] = []
+
+    def mentions(text: str) -> list[tuple[str, str]]:
+        asked.append(text)
+        return [("x", "")]
+
+    choices = mention_choices(before, mentions)
+    assert asked == ([] if typed is None else [typed])
+    assert [c.replaces for c in choices] == ([] if typed is None else [len(typed) + 1])
