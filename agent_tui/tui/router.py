@@ -50,9 +50,7 @@ class Router:
             case "permission_request":
                 app.view.panels()
                 line = app.transcript.line_of_call(event.caller, event.tool_name, event.arguments)
-                await app.dialogs.add(
-                    ApprovalDialog(event, app.glyphs, clock=app.clock, line=line)
-                )
+                await app.dialogs.add(ApprovalDialog(event, app.glyphs, clock=app.clock, line=line))
             case "permission_delayed":
                 dialog = app.dialogs.approval(event.request_id)
                 if dialog is not None:
