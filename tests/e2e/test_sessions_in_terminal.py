@@ -70,6 +70,9 @@ def home(
     """A home in which a person's run was killed while it was busy, with messages queued and a
     draft typed; later a script ran -p there."""
     home = folder("killed")
+    (home / "agent-tui").mkdir(parents=True)
+    # A level that was chosen is that of its session alone here, so that the two differ.
+    (home / "agent-tui" / "config.toml").write_text("remember_choices = false\n")
     terminal = open_terminal("--base-url", server.url, *MODEL, home=home)
     terminal.wait_ready()
     terminal.say("/effort high")
