@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 if TYPE_CHECKING:
     from agent_tui.agent.partial import PartialMessage
     from agent_tui.agent.tool_batch import ToolBatch
+    from agent_tui.agent.tools import AgentTool
 
 log = logging.getLogger(__name__)
 
@@ -122,6 +123,8 @@ class RunControl:
         self.phase: Phase = "idle"
         self.partial: PartialMessage | None = None
         """The message that streams now; faces may take snapshots of it."""
+        self.offered: list[AgentTool] = []
+        """The tools of the last request: what its answer may call."""
         self.running_calls: list[str] = []
         self.waiting_calls: list[str] = []
         self.skip_unstarted = False

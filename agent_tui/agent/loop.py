@@ -35,10 +35,9 @@ from agent_tui.agent.loop_config import (
     ThinkingLevel,
 )
 from agent_tui.agent.messages import AgentMessage, AssistantMessage, ToolResultMessage
-from agent_tui.agent.streaming import offered_tools, send, stream_assistant_response
+from agent_tui.agent.streaming import send, stream_assistant_response
 from agent_tui.agent.tool_batch import ToolBatch, execute_tool_calls
 from agent_tui.agent.tool_calls import NOT_RUN, REPEATED_ID
-from agent_tui.agent.tools import AgentTool
 
 __all__ = [
     "AfterToolCallContext",
@@ -122,7 +121,6 @@ class _Run:
         self._thinking_level: ThinkingLevel = config.thinking_level
         self._configured = (config.model, config.thinking_level)
         self._used_ids = _call_ids(context.messages)
-        self._tools: list[AgentTool] = []
         self._repeated: set[str] = set()
         self._pauses = 0
 
@@ -193,7 +191,6 @@ class _Run:
             # The user chose another model meanwhile: newer than what a snapshot said.
             self._configured = (config.model, config.thinking_level)
             self._model, self._thinking_level = self._configured
-        self._tools = offered_tools(self._context, config)
         message, self._repeated = await stream_assistant_response(
             self._context,
             config,
@@ -216,7 +213,7 @@ class _Run:
         self._control.set_phase("tools")
         batch = ToolBatch(
             message,
-            self._tools,
+            self._control.offered,
             self._config,
             self._emit,
             self._control,

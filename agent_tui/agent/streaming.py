@@ -150,6 +150,8 @@ async def stream_assistant_response(
 
     async def open_stream() -> AsyncIterator[StreamEvent]:
         llm_context = await build_llm_context(context, config)
+        # Only now: transform_context may have waited for tools.
+        control.offered = llm_context.tools
         options = StreamOptions(max_tokens=config.max_tokens, thinking_level=thinking_level)
         return config.stream_function(model, llm_context, options)
 

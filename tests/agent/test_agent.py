@@ -5,7 +5,7 @@ from typing import Any
 
 import clock_loop
 import pytest
-from loop_making import Model, agent_with, answer, assert_well_formed, call, tool
+from loop_making import Model, agent_with, answer, assert_well_formed, call, results, tool
 from wire_check import check
 
 from agent_tui.agent.agent import Agent, AgentBusyError
@@ -664,3 +664,18 @@ def test_cancelling_the_loop_cancels_its_tools() -> None:
 
     clock_loop.run(main())
     assert ended == ["tool"]
+
+
+async def test_what_transform_context_has_waited_for_can_be_called() -> None:
+    """Tools that come before the request is made are the request's, and its answer's."""
+    model = Model(answer(call("a", "late")), answer("done"))
+    agent = agent_with(model, tool("early"))
+
+    async def wait(messages: list[AgentMessage]) -> list[AgentMessage]:
+        agent.set_tools([tool("early"), tool("late")])
+        return messages
+
+    agent.config.transform_context = wait
+    await agent.start("go")
+    assert [t.name for t in model.contexts[0].tools] == ["early", "late"]
+    assert results(agent) == {"a": ("r", False)}
