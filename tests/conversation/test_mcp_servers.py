@@ -252,7 +252,8 @@ async def test_faces_without_a_screen_wait_as_long_as_mcp_wait_s_says(
         return await made(*args, **more, waits=True)
 
     monkeypatch.setattr("tests.faults.helpers.build_conversation", waiting)
-    async with talking({"text": "Yes."}, cwd=work, mcp_wait_s=wait_s) as talk:
+    turns = [call("late__echo", text="I am here"), {"text": "Yes."}]
+    async with talking(*turns, cwd=work, mcp_wait_s=wait_s, allow=["late__*"]) as talk:
         await talk.until(lambda: state(talk, "late") == "connecting")
         await talk.conversation.submit("now")
         if waits:
@@ -262,6 +263,7 @@ async def test_faces_without_a_screen_wait_as_long_as_mcp_wait_s_says(
             gate.touch()
         await talk.idle()
         assert len(offered(talk.bodies[0], "late__")) == (13 if waits else 0)
+        assert ("I am here" in result_text(talk.bodies[1])) is waits
         missing = [e.text for e in talk.all("notice") if "still connecting" in e.text]
         assert bool(missing) is not waits
     gate.touch()
