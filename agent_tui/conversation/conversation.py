@@ -25,13 +25,11 @@ from agent_tui.agent.loop import (
     StreamFunction,
     ThinkingLevel,
 )
-from agent_tui.agent.message_queue import QueueError
 from agent_tui.agent.messages import (
     AgentMessage,
     AssistantMessage,
     CustomMessage,
     ImageContent,
-    TextContent,
     UserMessage,
 )
 from agent_tui.agent.tools import AgentTool
@@ -44,13 +42,9 @@ from agent_tui.conversation.driver import RunDriver
 from agent_tui.conversation.endpoint import Endpoint, secret_mask
 from agent_tui.conversation.event_hub import EventHub, Subscriber
 from agent_tui.conversation.events import (
-    CommandRanEvent,
     ContainerChangedEvent,
     ConversationEvent,
     NoticeEvent,
-    QueueChangedEvent,
-    QueueDeliveredEvent,
-    QueueEntry,
     RetryEvent,
     SettingChangedEvent,
     Status,
@@ -65,6 +59,7 @@ from agent_tui.conversation.model_call import ModelCall
 from agent_tui.conversation.model_choice import ModelChoice
 from agent_tui.conversation.model_watch import ModelWatch
 from agent_tui.conversation.programs import program_number
+from agent_tui.conversation.queue_control import QueueControl, is_command
 from agent_tui.conversation.results import CommandInfo, CommandResult, Submitted
 from agent_tui.conversation.retry import RetryPolicy
 from agent_tui.conversation.session_link import Restored, SessionLink
@@ -81,8 +76,6 @@ from agent_tui.settings import Settings
 log = logging.getLogger(__name__)
 
 Decision = Literal["allow", "allow_always", "deny"]
-STAYS_A_COMMAND = "This is a command: it begins with / and a name. Withdraw it instead."
-STAYS_A_MESSAGE = "A message does not become a command: withdraw it and type the command."
 THINKING_LEVELS = ("off", "low", "medium", "high", "xhigh", "max")
 
 _STATUS: dict[Phase, Status] = {
@@ -94,7 +87,7 @@ _STATUS: dict[Phase, Status] = {
 }
 
 
-class Conversation:
+class Conversation(QueueControl):
     """See module docstring. One event loop; no method blocks it for long.
 
     Made by conversation.build.build_conversation. interactive: somebody can answer
@@ -386,88 +379,6 @@ class Conversation:
             self.agent.drop_last_message()
         await self.continue_()
 
-    # --- the queue ----------------------------------------------------------------------
-
-    def queue_lock(self, item_id: str) -> str:
-        """Lock for editing; gives its text. Raises QueueError."""
-        return self.agent.queue.lock(item_id).text
-
-    def queue_unlock(self, item_id: str) -> None:
-        self.agent.queue.unlock(item_id)
-
-    def queue_edit(self, item_id: str, text: str) -> None:
-        """Raises QueueError; also where a message would become a command, or the reverse."""
-        local = self.agent.queue.get(item_id).local
-        if is_command(text) != local:
-            raise QueueError(STAYS_A_COMMAND if local else STAYS_A_MESSAGE)
-        self.agent.queue.edit(item_id, text)
-
-    def queue_move(self, item_id: str, index: int) -> None:
-        self.agent.queue.move(item_id, index)
-
-    def queue_remove(self, item_id: str) -> None:
-        self.agent.queue.withdraw(item_id)
-
-    def queue_promote(self, item_id: str) -> None:
-        self.agent.queue.promote(item_id)
-
-    def queue_demote(self, item_id: str) -> None:
-        self.agent.queue.demote(item_id)
-
-    def queue_pause(self) -> None:
-        self.agent.queue.pause()
-
-    def queue_resume(self) -> None:
-        """Resumes; if idle and something is queued, starts a run with it."""
-        self.agent.queue.resume()
-        if not self.driver.running and any(not i.locked for i in self.agent.queue.items()):
-            self.driver.start_queued()
-
-    @property
-    def busy(self) -> bool:
-        """A run is on: what needs its end has to wait (when_idle)."""
-        return self.driver.running and not self._in_command
-
-    def when_idle(self, line: str) -> CommandResult:
-        """This command line is carried out when the run has ended, in the order of the queue; a
-        command_ran event then tells what it gave. For commands themselves, while busy."""
-        if self.driver.stopping:
-            self.driver.after_stop(line)
-            return CommandResult(action="queued")
-        message = UserMessage(content=[TextContent(text=line)])
-        item = self.agent.queue.add("follow_up", message, local=True)
-        text = f"`{line}` waits for the end of the run."
-        return CommandResult(text=text, action="queued", data={"item_id": item.id})
-
-    async def _run_queued_command(self, line: str) -> None:
-        self._in_command = True
-        try:
-            result = await self._registry.run(self, line)
-        except Exception:
-            log.exception("a command that had waited failed")
-            result = CommandResult(error=f"{line} failed; the log file says why.")
-        finally:
-            self._in_command = False
-        self._emit(CommandRanEvent(line, **asdict(result)))
-
-    def queue(self) -> list[QueueEntry]:
-        """The pending items with their delivery points, steering first."""
-        return [
-            QueueEntry(i.id, i.kind, i.text, i.state, self.agent.delivery_point(i))
-            for i in self.agent.queue.items()
-        ]
-
-    def _queue_changed(self) -> None:
-        for item in self.agent.queue.history():
-            if item.state == "delivered" and item.id not in self._announced:
-                self._announced.add(item.id)
-                self._emit(QueueDeliveredEvent(item.id, item.kind, item.text, item.landed))
-        self._emit(QueueChangedEvent(self.queue(), self.agent.queue.paused))
-
-    def _delivery_points_changed(self) -> None:
-        if self.agent.queue.items():
-            self._emit(QueueChangedEvent(self.queue(), self.agent.queue.paused))
-
     # --- commands and settings ------------------------------------------------------------
 
     async def command(self, line: str) -> CommandResult:
@@ -686,9 +597,3 @@ class Conversation:
         await self._link.close()
         if self.endpoint.close is not None:
             await asyncio.to_thread(self.endpoint.close)
-
-
-def is_command(text: str) -> bool:
-    """A line "/name ...": one slash, then a letter, so that paths like /etc/x are no commands."""
-    head = text.lstrip().split(maxsplit=1)[0] if text.strip() else ""
-    return head.startswith("/") and head[1:2].isalpha() and "/" not in head[1:]
