@@ -77,6 +77,7 @@ class TextBlock:
         if rest:
             self.parts.append(rest)
             events.append(TextDeltaEvent(self.index, rest))
+        self.parts = ["".join(self.parts)]  # content() is asked twice: one string for both
         if complete:
             events.append(TextEndEvent(self.index, self.content()))
         return events
@@ -133,6 +134,7 @@ class ThinkingBlock:
         if rest:
             self.parts.append(rest)
             events.append(ThinkingDeltaEvent(self.index, rest))
+        self.parts = ["".join(self.parts)]
         if complete:
             events.append(ThinkingEndEvent(self.index, self.content()))
         else:

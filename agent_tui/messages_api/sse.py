@@ -105,7 +105,7 @@ class SSEReader:
 
     def _parse(self, name: bytes, payload: bytes) -> RawEvent | None:
         try:
-            value: Any = from_json(payload)
+            value: Any = from_json(payload, cache_strings="keys")  # texts do not come twice
         except ValueError:
             # no data, and what this parser refuses and json takes: lone surrogates, deep nesting
             said = payload.strip()

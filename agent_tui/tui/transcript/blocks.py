@@ -273,6 +273,11 @@ class TextBlock(Block):
         self._taken = ["".join(self._taken)]
         return min(first, max(0, len(self.parts) - 1))
 
+    def share(self, text: str) -> None:
+        """`text` is held elsewhere as well: where it is all of this, no copy is kept."""
+        if self._taken == [text]:
+            self._taken = [text]
+
     @property
     def shows(self) -> bool:
         return bool(self.parts or self._pending) or self._stored is not None
@@ -283,8 +288,9 @@ class TextBlock(Block):
 
     def ready(self) -> None:
         if self._stored is not None:
-            text, self._stored = SafeText(self._stored), None
-            self._taken = [text]
+            stored, self._stored = self._stored, None
+            text = SafeText(stored)
+            self._taken = [stored if text == stored else text]
             self._splitter = self._new_splitter()
             self.parts = self._splitter.parts
             self._splitter.feed(text)

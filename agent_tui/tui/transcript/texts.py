@@ -106,8 +106,10 @@ class Texts:
         block, self._block = self._block, None
         if block is not None and block.streaming:
             page.touch(block, block.close())
+            block.share(self._before)
         if self._stored:
-            page.add(TextBlock("".join(self._stored), self._addresses), page.message_id)
+            text = "".join(filter(None, self._stored))  # one alone is handed on as it is
+            page.add(TextBlock(text, self._addresses), page.message_id)
             self._stored, self._addresses = [], {}
         self._cited = []
         if sources := self._sources.listed():
