@@ -95,12 +95,20 @@ def _tell(result: CommandResult, as_json: bool) -> int:
     return DONE
 
 
+_TABLE_COLUMNS = 1000
+
+
 def _print(text: str) -> None:
     from rich.console import Console
     from rich.markdown import Markdown
 
-    wide = shutil.get_terminal_size((160, 24)).columns
-    Console(width=wide, soft_wrap=not sys.stdout.isatty()).print(Markdown(text))
+    # A table keeps its cells whole: the terminal breaks its lines where they are too long.
+    wide = _TABLE_COLUMNS if "| ---" in text else shutil.get_terminal_size((160, 24)).columns
+    shown = Console(width=wide)
+    with shown.capture() as capture:
+        shown.print(Markdown(text))
+    for line in capture.get().splitlines():
+        print(line.rstrip())  # noqa: T201
 
 
 def _ask_for_code(link: McpLink, event: ServerQuestionEvent) -> None:

@@ -68,7 +68,10 @@ def test_what_cannot_be_done_is_one_line_on_stderr_and_code_2(mcp: Any) -> None:
     assert mcp("add", "zoo", "--user", "--project", "--", "cmd").code == 2
 
 
-def test_a_projects_server_waits_until_it_is_switched_on(mcp: Any) -> None:
+def test_a_projects_server_waits_until_it_is_switched_on(
+    mcp: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")  # cells are whole on a narrow terminal too
     configure(Path(".mcp.json"), ours=entry())
     said = mcp("list")
     assert "waits for your approval" in said.out

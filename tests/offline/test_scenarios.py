@@ -417,12 +417,20 @@ class TestRecordings:
             results = [
                 {"type": "tool_result", "tool_use_id": b["id"], "content": "ok"} for b in calls
             ]
+            found = {
+                ref["tool_name"]
+                for b in content
+                if isinstance(b.get("content"), dict)
+                for ref in b["content"].get("tool_references", [])
+            }
+            schema = {"type": "object"}
             body = ask() | {
+                "tools": [{"name": name, "input_schema": schema} for name in sorted(found)],
                 "messages": [
                     {"role": "user", "content": "hi"},
                     {"role": "assistant", "content": content},
                     *([{"role": "user", "content": results}] if results else []),
-                ]
+                ],
             }
             problems = [
                 p for p in validate_request(body)
