@@ -27,7 +27,7 @@ run: .venv/.run
 	@exec $(BIN)/agent-tui $(ARGS)
 
 test: .venv/.dev
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

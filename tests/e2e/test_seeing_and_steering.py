@@ -264,7 +264,9 @@ def test_the_status_line_says_model_context_and_cost(terminal: Terminal) -> None
     terminal.wait_for("It is there.")
     terminal.wait_ready()
     status = terminal.lines()[-1]
-    assert re.search(r"ready · claude-sonnet-5-5 medium · context \d+ % · \$\d", status), status
+    # "at least" where a test before stopped an answer: what that cost was never told.
+    looks = r"ready · claude-sonnet-5-5 medium · context \d+ % · (≥ )?\$\d"
+    assert re.search(looks, status), status
 
 
 def test_the_container_is_in_the_panel(opened: Terminal) -> None:
