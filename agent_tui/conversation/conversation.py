@@ -126,6 +126,7 @@ class Conversation(QueueControl):
         self.meters = Meters(models.info, self._emit, watch)
         self.limits.spent = lambda: self.usage.cost_at_least
         self.toolset = make_toolset(settings, tools)
+        self.toolset.restore(of_session.tools(session) if of_session else session.tools)
         self._model_watch = ModelWatch(
             models, self.meters, self.limits, self.toolset, self._emit,
             level=lambda: self.agent.state.thinking_level, max_tokens=settings.max_tokens,
@@ -423,17 +424,18 @@ class Conversation(QueueControl):
         return await self.models.names()
 
     async def clear(self) -> None:
-        """A new conversation in a session of its own, with the model and thinking level of now.
-        Only while not busy."""
+        """A new conversation in a session of its own, with the model, thinking level and tools
+        of now. Only while not busy."""
         old, new = self.session, self._new_session()
         if old.model is not None:
             new.record_model(old.model)
         if old.thinking is not None:
             new.record_thinking(old.thinking)
+        new.record_tools(self.toolset.choices())
         await self._enter(new)
 
     async def open_session(self, session: Session) -> None:
-        """Go on in this session: its messages, queue, container, model and thinking level.
+        """Go on in this session: its messages, queue, container, model, thinking level, tools.
         Raises AgentBusyError while busy."""
         if self._of_session is None:
             return await self._enter(session)
@@ -464,6 +466,9 @@ class Conversation(QueueControl):
                 self._emit(SettingChangedEvent(name, now))
         closing = self._link.switch(session, carry=self._in_command)
         self._model_call.enter(session)
+        self.tool_offer.enter(
+            self._of_session.tools(session) if self._of_session else session.tools
+        )
         self.files.forget()
         self.meters.begin(self.messages)
         self._emit(self.usage.event())

@@ -1,4 +1,4 @@
-"""SessionSettings: with which model and thinking level a session goes on.
+"""SessionSettings: with which model, thinking level and tools a session goes on.
 
 What was last chosen in it, else what the settings say; the command line stands above both.
 The same for -c, -r and /resume.
@@ -7,6 +7,7 @@ The same for -c, -r and /resume.
 from dataclasses import dataclass
 
 from agent_tui.conversation.endpoint import DEMO_MODEL, Endpoint
+from agent_tui.conversation.toolset import ALL
 from agent_tui.sessions.store import Session
 from agent_tui.settings import Loaded, Settings
 
@@ -28,6 +29,16 @@ class SessionSettings:
         if session.thinking is not None and not self._by_flag("thinking"):
             changes["thinking"] = session.thinking
         return self.loaded.settings.model_copy(update=changes)
+
+    def tools(self, session: Session) -> dict[str, str]:
+        """What was chosen of the tools in this session, for Toolset.restore()."""
+        choices = session.tools
+        if self._by_flag("programmatic"):
+            choices.pop(ALL, None)
+        if self._by_flag("tools"):
+            flags = self.loaded.settings.tools
+            choices = {k: v for k, v in choices.items() if k not in flags} | flags
+        return choices
 
     def _by_flag(self, name: str) -> bool:
         return self.loaded.sources.get(name) == "flag"

@@ -4,7 +4,7 @@ Never while a program is paused, or the API has paused a turn: what goes on must
 it began with (facts, "Programmatic tool calling"), so a change waits until that is over.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import SecretStr
 
@@ -78,6 +78,11 @@ class ToolOffer:
         if text != self._instructions:
             self._instructions = text
             self._changed()
+
+    def enter(self, choices: Mapping[str, str]) -> None:
+        """Another session, with its own choices: what the one before waited for is over."""
+        self._toolset.restore(choices)
+        self._apply()
 
     def apply_now(self) -> None:
         """Just before a request, when nothing waits for the tools of the one before."""

@@ -72,9 +72,11 @@ class Toolset:
     def __init__(
         self, *, default: Exposure = "direct", chosen: Mapping[str, Exposure] | None = None
     ) -> None:
+        self._settings: tuple[Exposure, dict[str, Exposure]] = (default, dict(chosen or {}))
         self._default: Exposure = default
         self._all_chosen = False
         self._chosen: dict[str, Exposure] = dict(chosen or {})
+        self._made_here: dict[str, str] = {}
         self._sources: dict[str, tuple[AgentTool, ...]] = {
             SERVER: tuple(server_tool(kind) for kind in SERVER_TOOLS)
         }
@@ -142,21 +144,50 @@ class Toolset:
         also those of servers that come later). Raises ToolChoiceError."""
         if exposure not in EXPOSURES:
             raise ToolChoiceError(f"{exposure!r} is no exposure; there are {', '.join(EXPOSURES)}.")
-        if name == ALL:
-            self._default, self._all_chosen = exposure, True
-            for pattern in [p for p in self._chosen if not self._is_the_services(p)]:
-                del self._chosen[pattern]
-        elif _is_pattern(name):
+        if name != ALL and _is_pattern(name):
             if not any(fnmatch.fnmatchcase(tool.name, name) for _, tool in self._each()):
                 raise ToolChoiceError(f"No tool is named like {name}. /tools lists them.")
-            for known in [p for p in self._chosen if fnmatch.fnmatchcase(p, name)]:
-                del self._chosen[known]
-            self._chosen[name] = exposure
-        else:
+        elif name != ALL:
             source, tool = self._find(name)
             self._check(source, tool, exposure)
-            self._chosen[name] = exposure
+        self._choose(name, exposure)
         self._changed()
+
+    def choices(self) -> dict[str, str]:
+        """What set_exposure has chosen and holds still, in order, for restore(); what the
+        settings say is not in it."""
+        return dict(self._made_here)
+
+    def restore(self, choices: Mapping[str, str]) -> None:
+        """These in place of what was chosen since the settings were read. A tool that there is
+        not (yet) keeps its choice; an exposure that this version does not know has no effect."""
+        default, chosen = self._settings
+        self._default, self._all_chosen, self._chosen = default, False, dict(chosen)
+        self._made_here = {}
+        for name, word in choices.items():
+            exposure = next((e for e in EXPOSURES if e == word), None)
+            if exposure is None:
+                self._made_here[name] = word
+            else:
+                self._choose(name, exposure)
+        self._changed()
+
+    def _choose(self, name: str, exposure: Exposure) -> None:
+        """Above all that was chosen before for the same tools."""
+        for choices in (self._chosen, self._made_here):
+            for known in [p for p in choices if self._covers(name, p)]:
+                del choices[known]
+        if name == ALL:
+            self._default, self._all_chosen = exposure, True
+        else:
+            self._chosen[name] = exposure
+        self._made_here[name] = exposure
+
+    def _covers(self, name: str, other: str) -> bool:
+        if name == ALL:
+            return not self._is_the_services(other)
+        # As the name itself first: a pattern may not match its own text ("a[bc]").
+        return name == other or (_is_pattern(name) and fnmatch.fnmatchcase(other, name))
 
     def tools(self) -> list[AgentTool]:
         """What the next request offers: `allowed_callers` set where programs may call, and the
@@ -212,7 +243,7 @@ class Toolset:
         """Choices of the settings that are for no tool there is (and for no server's, which may
         come later), each with what to do."""
         names = [tool.name for _, tool in self._each()]
-        lost = [n for n in self._chosen if "__" not in n and not fnmatch.filter(names, n)]
+        lost = [n for n in self._settings[1] if "__" not in n and not fnmatch.filter(names, n)]
         near = {name: difflib.get_close_matches(name, names, 1) for name in lost}
         return {
             name: f"did you mean {near[name][0]}?" if near[name] else "/tools lists them all."

@@ -110,6 +110,14 @@ class ThinkingRecord(_Record):
     level: str
 
 
+class ToolsRecord(_Record):
+    """Who may call which tools, as chosen in the session: exposures by tool, by pattern or for
+    "all", in order, each above the settings and above those before it."""
+
+    type: Literal["tools"] = "tools"
+    choices: dict[str, str]
+
+
 class ContainerRecord(_Record):
     """The live container; None: there is none any more."""
 
@@ -165,6 +173,7 @@ Record = (
     | QueueRecord
     | ModelRecord
     | ThinkingRecord
+    | ToolsRecord
     | ContainerRecord
     | FaceRecord
     | PasteRecord
@@ -178,6 +187,7 @@ ADAPTERS: dict[str, TypeAdapter[Any]] = {
     for model in (
         MessageRecord, ToolOutcomeRecord, QueueRecord, ModelRecord, ThinkingRecord,
         ContainerRecord, FaceRecord, PasteRecord, DraftRecord, LeafRecord, MendRecord,
+        ToolsRecord,
     )
 }  # fmt: skip
 """How to validate a record, by its type."""
@@ -186,6 +196,7 @@ ADAPTERS: dict[str, TypeAdapter[Any]] = {
 _NOT_MASKED = {
     "id", "role", "type", "parent_id", "item_id", "tool_call_id", "queue_item_id", "api_id",
     "outcome", "target", "signature", "redacted", "data", "media_type", "ids", "pastes",
+    "choices",
 }  # fmt: skip
 
 # Left out of a line when None; a reader gets the same by default.

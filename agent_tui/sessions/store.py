@@ -6,7 +6,7 @@ tree.py, the lines in records.py, the disk in reader.py and writer.py.
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -37,6 +37,7 @@ from agent_tui.sessions.records import (
     Record,
     ThinkingRecord,
     ToolOutcomeRecord,
+    ToolsRecord,
     encode,
 )
 from agent_tui.sessions.tree import Delivered, QueuedMessage, SessionTree
@@ -201,6 +202,11 @@ class Session:
         return self._tree.thinking
 
     @property
+    def tools(self) -> dict[str, str]:
+        """What was chosen of the tools (ToolsRecord)."""
+        return dict(self._tree.tools)
+
+    @property
     def container(self) -> Container | None:
         return self._tree.container
 
@@ -331,6 +337,12 @@ class Session:
         if level == self._tree.thinking:
             return _done(True)
         return self._record(ThinkingRecord(parent_id=self._tree.leaf, level=level))
+
+    def record_tools(self, choices: Mapping[str, str]) -> Ticket:
+        """All that is chosen now (ToolsRecord); another order is another choice."""
+        if list(choices.items()) == list(self._tree.tools.items()):
+            return _done(True)
+        return self._record(ToolsRecord(parent_id=self._tree.leaf, choices=dict(choices)))
 
     def record_container(self, container: Container | None) -> Ticket:
         """The live container; None when it is gone."""

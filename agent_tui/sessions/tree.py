@@ -28,6 +28,7 @@ from agent_tui.sessions.records import (
     Record,
     ThinkingRecord,
     ToolOutcomeRecord,
+    ToolsRecord,
 )
 from agent_tui.text import clean
 
@@ -142,6 +143,8 @@ class SessionTree:
         self.queue = QueueState()
         self.model: str | None = None
         self.thinking: str | None = None
+        self.tools: dict[str, str] = {}
+        """As ToolsRecord has them."""
         self.container: Container | None = None
         self.faces: list[str] = []
         self.draft = Draft()
@@ -183,6 +186,8 @@ class SessionTree:
                 self.model = record.model
             case ThinkingRecord():
                 self.thinking = record.level
+            case ToolsRecord():
+                self.tools = record.choices
             case ContainerRecord():
                 self.container = record.container
             case FaceRecord():

@@ -45,6 +45,8 @@ async def tools(conversation: "Conversation", arguments: str) -> CommandResult:
             conversation.toolset.set_exposure(name, exposure)
     except ToolChoiceError as error:
         return CommandResult(error=str(error))
+    finally:  # of several names the first ones hold, though a later one is wrong
+        conversation.session.record_tools(conversation.toolset.choices())
     return _changed(conversation, names, exposure, changed=conversation.toolset.tools() != before)
 
 
