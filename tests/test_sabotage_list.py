@@ -127,7 +127,7 @@ def test_each_breakage_alone_must_turn_its_tests_red(root: Path) -> None:
             ],
             root,
             jobs=2,
-            timeout_s=6.0,
+            timeout_s=12.0,
         )
     )
     outcomes = {v.breakage.name: v.outcome for v in verdicts}
