@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from agent_tui.conversation.events import PermissionDelayedEvent, PermissionRequestEvent
+from agent_tui.tui.screens.approval import ApprovalDialog
 from agent_tui.tui.screens.inline import HOLD_S
 from tests.tui.conftest import Drive, Driven
 
@@ -27,6 +28,25 @@ async def test_it_shows_what_will_run_and_the_answers(drive: Drive):
         assert "shell wants to run" in d.screen
         assert "git push --force origin main" in d.screen
         assert "a always for shell:" in d.screen
+
+
+@pytest.mark.parametrize(
+    ("tool", "server", "arguments", "shown"),
+    [
+        ("shell", "", {"command": "ls"}, "ls"),
+        ("read", "", {"path": "a.py"}, "a.py"),
+        ("shell", "", {"timeout": "5"}, "timeout: 5"),
+        ("mcp__db__drop", "db", {"table": "users"}, "table: users"),
+        ("shell", "far", {"command": "ls"}, "command: ls"),
+        ("query_db", "", {"sql": "a\nb"}, "sql:\n  a\n  b"),
+        ("mcp__db__drop", "db", {"table": "a", "force": True}, "table: a\nforce: true"),
+    ],
+)
+def test_an_argument_is_shown_with_its_name_but_a_command_or_a_path_of_our_own(
+    tool: str, server: str, arguments: dict[str, object], shown: str
+):
+    request = PermissionRequestEvent("r", "c", tool, arguments, server=server, server_tool=tool)
+    assert ApprovalDialog(request).full_text == shown
 
 
 async def test_y_answers_after_the_grace_time_on_an_empty_draft(drive: Drive):

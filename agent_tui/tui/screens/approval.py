@@ -20,12 +20,21 @@ MAX_CHARS = 60_000
 _DIFF_LOOKS: dict[str, LineLook] = {"+": "added", "-": "removed", "@": "muted", "\\": "muted"}
 
 
-def readable_arguments(arguments: dict[str, Any]) -> str:
-    """All arguments as text, nothing left out: one string alone as it is, else "name: value",
-    longer strings below their name. Not yet made safe."""
+_SPEAKS_FOR_ITSELF = frozenset({
+    ("shell", "command"), ("read", "path"), ("list", "path"), ("glob", "pattern"),
+    ("grep", "pattern"),
+})  # fmt: skip
+"""Tools of our own and the argument that, alone, needs no name beside it."""
+
+
+def readable_arguments(tool: str, arguments: dict[str, Any]) -> str:
+    """All arguments as text, nothing left out: "name: value", longer strings below their name;
+    a command or a path of our own tools alone as it is. Not yet made safe.
+
+    tool: its name, "" for one of an MCP server."""
     if len(arguments) == 1:
-        only = next(iter(arguments.values()))
-        if isinstance(only, str):
+        name, only = next(iter(arguments.items()))
+        if isinstance(only, str) and (tool, name) in _SPEAKS_FOR_ITSELF:
             return only
     lines: list[str] = []
     for name, value in arguments.items():
@@ -62,7 +71,9 @@ class ApprovalDialog(InlineDialog):
         """line: of the program that asks, None where it is not certain."""
         self.request = request
         self._line = line
-        self.full_text = readable_arguments(request.arguments)
+        self.full_text = readable_arguments(
+            "" if request.server else request.tool_name, request.arguments
+        )
         self._read_all = False
         self._gives_up_at: float | None = None
         super().__init__(glyphs, clock=clock)
