@@ -90,6 +90,7 @@ async def test_the_end_is_told_and_the_screen_rests(drive: Drive) -> None:
         rows = panel(d)
         assert " turn 2   ended after 1 min 15 s" in rows
         assert "   the output limit cut the answer" in rows
+        assert "went on" not in d.screen, "of a run that is over only its end is told"
         await d.until(lambda: not d.app.view._ticker._active.is_set(), "nothing ticks")
 
 

@@ -105,7 +105,7 @@ class LoopText(Drawn):
 
     def _why(self) -> Iterator[Content]:
         state = self.state
-        if state.went_on:
+        if state.went_on and state.running:
             yield from self._reason("last turn went on because", state.went_on)
         if state.will_go_on:
             yield from self._reason("this turn will go on because", state.will_go_on)
