@@ -330,7 +330,9 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
 
     @on(m.StopRequested)
     def _stop(self) -> None:
-        if not self.desk.stop() and self.drawer_open:
+        if self.desk.stop() or ((asked := self.dialogs.current) is not None and asked.leave()):
+            return
+        if self.drawer_open:
             self.drawer_open = False
             self.place_panel()
 
@@ -466,7 +468,9 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
         """What is typed where nothing takes it belongs to the composer."""
         if self.search_takes_keys:
             return self.search_line.take(event)
-        has_keys = (self.queue_view, self.tools_panel, self.mcp_panel)
+        has_keys = [self.queue_view, self.mcp_panel]
+        if self.presenter.tools.under_way:
+            has_keys.append(self.tools_panel)
         if self.screen.is_modal or any(widget.has_focus for widget in has_keys):
             return
         if event.is_printable and event.character and event.key not in self.screen.active_bindings:
@@ -485,6 +489,8 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
 
 
 def _read_body() -> "Callable[[AgentTuiApp], Awaitable[None]]":
+    from agent_tui import heap
     from agent_tui.tui.body import grow
 
+    heap.keep_tight()
     return grow

@@ -16,9 +16,14 @@ class ScreenAsker:
     def __init__(self, app: "AgentTuiApp") -> None:
         self._app = app
 
-    async def choose(self, title: str, text: str, options: Sequence[OptionLike]) -> str:
-        """The key of the option chosen; waits as long as it takes."""
-        dialog = ChoiceDialog(title, text, options, self._app.glyphs, clock=self._app.clock)
+    async def choose(
+        self, title: str, text: str, options: Sequence[OptionLike], *, leave: str | None = None
+    ) -> str:
+        """The key of the option chosen; waits as long as it takes. leave: the key that Esc
+        chooses; None where one of them must be chosen."""
+        dialog = ChoiceDialog(
+            title, text, options, self._app.glyphs, leave=leave, clock=self._app.clock
+        )
         await self._app.dialogs.add(dialog)
         try:
             return await dialog.chosen

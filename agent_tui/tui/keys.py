@@ -12,10 +12,11 @@ from textual.binding import Binding
 Where = Literal["composer", "screen", "search", "transcript", "queue", "tools", "mcp", "dialog"]
 HintState = Literal[
     "idle", "draft", "running", "stopping", "paused", "queue", "tools", "mcp", "calls", "dialog",
-    "asked", "errand", "search", "transcript", "matches",
+    "asked", "errand", "search", "transcript", "matches", "choice", "leavable",
 ]  # fmt: skip
 """calls: some can be stopped alone. matches: the transcript in a search.
-dialog: a question waits; asked: it has the focus."""
+dialog: a question waits; asked: it has the focus. choice: Enter answers it; leavable: so does
+Esc."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ KEYS: tuple[Key, ...] = (
     Key("send", "enter", "send", "composer",
         "Send; while it runs: steer. Empty: resume the queue",
         {"idle": "send", "draft": "send", "running": "steer", "paused": "resume",
-         "errand": "save"}),
+         "errand": "save", "choice": "choose"}),
     Key("follow_up", "tab", "follow_up", "composer",
         "While it runs: queue a follow-up. Else: complete", {"running": "follow-up"}),
     Key("follow_up_alt", "alt+enter", "follow_up", "composer",
@@ -46,7 +47,7 @@ KEYS: tuple[Key, ...] = (
         "New line", {"draft": "new line"}),
     Key("stop", "escape", "stop", "composer",
         "Close a list; else stop, and pause the queue",
-        {"running": "stop", "errand": "cancel"}),
+        {"running": "stop", "errand": "cancel", "leavable": "close"}),
     Key("interrupt", "ctrl+c", "interrupt", "screen",
         "Stop; idle: clear the draft; twice: quit", {"stopping": "twice: leave now"}),
     Key("leave", "ctrl+d", "leave", "composer", "Quit, on an empty line"),

@@ -150,7 +150,9 @@ class Opener:
             for s in sessions
         ]
         stay = Choosable("", "stay in this one")
-        key = await self._app.asker.choose("Go on in which session?", "", [stay, *options])
+        key = await self._app.asker.choose(
+            "Go on in which session?", "", [stay, *options], leave=stay.key
+        )
         if key:
             await self._app.desk.send(f"/resume {key}")
 

@@ -29,6 +29,8 @@ class QueueView(Drawn, can_focus=True):
     entries: reactive[tuple[QueueEntry, ...]] = reactive(())
     selected_id: reactive[str] = reactive("")
     max_lines: reactive[int] = reactive(MAX_LINES)
+    question: reactive[bool] = reactive(False)
+    """A question takes Enter, which else would resume a paused queue."""
     paused = False
 
     def on_mount(self) -> None:
@@ -88,7 +90,8 @@ class QueueView(Drawn, can_focus=True):
         if width >= 72:
             head = Content.assemble(head, (f"{kind:<11}", "$muted"))
         cut = self.glyphs.ellipsis
-        point = fit(one_line(entry.delivery, 200, cut), max(8, width // 2 - 2), cut)
+        delivery = "paused: answer first" if self.paused and self.question else entry.delivery
+        point = fit(one_line(delivery, 200, cut), max(8, width // 2 - 2), cut)
         text = one_line(entry.text, 400, cut)
         left = Content.assemble(head, (text, "reverse" if here else ""))
         return left_right(left, Content.styled(point + " ", "$muted"), width, ellipsis=cut)

@@ -69,6 +69,8 @@ class Router:
                 await self.close_question(event.request_id)
             case "tool_execution_start" | "tool_execution_end" | "container_changed":
                 app.view.panels()
+                if event.type == "tool_execution_end":
+                    self._leave_ended_calls()
             case "retry":
                 app.view.retry()
             case "status":
@@ -77,6 +79,7 @@ class Router:
                 app.view.hints()
             case "agent_end":
                 app.view.panels()
+                self._leave_ended_calls()
                 app.view.read_folder()
             case "usage" | "cache" | "context":
                 app.view.context()
@@ -89,6 +92,12 @@ class Router:
         app.view.loop()
         app.view.status()
         app.view.keep_time()
+
+    def _leave_ended_calls(self) -> None:
+        """With no call left to stop, the keys go back to the composer."""
+        app = self._app
+        if app.tools_panel.has_focus and not app.presenter.tools.under_way:
+            app.leave_panel()
 
     async def close_question(self, request_id: str) -> None:
         """A question of a server is answered or taken back."""

@@ -86,10 +86,30 @@ class View:
         dialog = app.dialogs.current
         asks = dialog is not None and not dialog.has_focus
         hints = app.key_table.hints(state := self._hint_state())
+        takes_enter = self._question_takes_enter
+        app.queue_view.question = takes_enter
+        if takes_enter and state in ("idle", "paused", "running", "asked"):
+            answers = app.key_table.hints("choice")
+            if dialog is not None and dialog.can_be_left and state != "running":
+                answers += app.key_table.hints("leavable")
+            enter = app.key_table.first("send")
+            hints = [*answers, *(hint for hint in hints if hint[0] != enter)]
+        elif dialog is not None and dialog.can_be_left and state == "draft":
+            hints[1:1] = app.key_table.hints("leavable")
         if state == "running" and not asks and app.presenter.tools.under_way:
             hints[-1:-1] = app.key_table.hints("calls")
         # First: a question that nobody sees waits for ever.
         app.status_line.hints = (*(app.key_table.hints("dialog") if asks else ()), *hints)
+
+    @property
+    def _question_takes_enter(self) -> bool:
+        """Enter answers a question now, and neither sends nor resumes anything."""
+        app = self._app
+        dialog = app.dialogs.current
+        if dialog is None or not dialog.takes_enter:
+            return False
+        composer = app.composer
+        return dialog.has_focus or (composer.is_empty and composer.errand is None)
 
     def _hint_state(self) -> "HintState":
         app = self._app

@@ -7,7 +7,7 @@ from typing import Any
 from agent_tui.agent.messages import AssistantMessage, TextContent, UserMessage
 from agent_tui.conversation.events import QueueEntry
 from agent_tui.conversation.results import CommandResult
-from tests.tui.conftest import Drive
+from tests.tui.conftest import Drive, Driven
 from tests.tui.fake_conversation import FakeConversation
 
 OPTIONS = [
@@ -210,6 +210,82 @@ async def test_another_session_is_picked_and_shown(drive: Drive):
         await d.until(lambda: ("/resume s9",) in d.conv.called("command"))
         await d.shows("of the other session")
         assert "what stood here before" not in d.screen
+
+
+async def pick(d: Driven, count: int = 2) -> None:
+    """/resume was sent, and its question stands."""
+    sessions = [
+        {"id": f"s{at}", "first_prompt": f"prompt {at}", "messages": at, "age": "1 h ago"}
+        for at in range(count)
+    ]
+    d.conv.command_results["resume"] = CommandResult(
+        text="a list", action="resume_picker", data={"sessions": sessions}
+    )
+    await d.type("/resume")
+    await d.press("enter")
+    await d.shows("stay in this one")
+
+
+async def test_esc_closes_the_question_which_session_with_or_without_the_focus(drive: Drive):
+    async with drive() as d:
+        for keys in (["escape"], ["f4", "escape"]):
+            await pick(d)
+            await d.shows("Esc close")
+            await d.press(*keys)
+            await d.until(lambda: d.app.dialogs.current is None, "closed")
+            assert d.app.composer.has_focus
+        await pick(d)
+        await d.type("a draft")
+        await d.press("escape")
+        await d.until(lambda: d.app.dialogs.current is None, "closed")
+        assert d.draft == "a draft"
+        assert all(call == ("/resume",) for call in d.conv.called("command"))
+
+
+async def test_esc_stops_what_runs_before_it_closes_a_question(drive: Drive):
+    async with drive() as d:
+        d.conv.set_status("tools")
+        await pick(d)
+        await d.shows("Enter choose")
+        assert "Esc stop" in d.screen.splitlines()[-1]
+        await d.press("escape")
+        assert d.conv.called("abort") and d.app.dialogs.current is not None
+        await d.press("f4", "escape")
+        await d.until(lambda: d.app.dialogs.current is None, "closed")
+
+
+async def test_while_a_question_takes_enter_footer_and_queue_say_so(drive: Drive):
+    conv = FakeConversation()
+    conv.paused = True
+    conv.entries = [QueueEntry("q", "steer", "left over", "paused", "paused: Enter resumes")]
+    async with drive(conv=conv) as d:
+        await d.shows("paused: Enter resumes")
+        await pick(d)
+        await d.shows("paused: answer first")
+        await d.shows("Enter choose")
+        footer = d.screen.splitlines()[-1]
+        assert "Enter choose" in footer and "Esc close" in footer and "resume" not in footer
+        await d.press("enter")
+        assert d.app.dialogs.current is not None, "too early to answer"
+        assert conv.called("submit") == [("/resume",)] and conv.paused
+        await d.type("x")
+        await d.shows("paused: Enter resumes")
+        await d.shows("Enter send")
+        await d.press("backspace")
+        d.clock.pass_(1)
+        await d.press("enter")
+        await d.until(lambda: d.app.dialogs.current is None, "chosen")
+        await d.shows("paused: Enter resumes")
+        assert conv.called("submit") == [("/resume",)] and conv.paused
+
+
+async def test_a_question_in_a_small_terminal_says_how_much_is_below(drive: Drive):
+    async with drive(size=(40, 12)) as d:
+        await pick(d, 3)
+        await d.shows("↓ 2 more")
+        await d.press("f4", "down", "down", "down")
+        await d.until(lambda: "more" not in d.screen, "all the way down")
+        await d.shows("prompt 2")
 
 
 async def test_a_queue_that_waits_from_before_is_shown_as_paused(drive: Drive):

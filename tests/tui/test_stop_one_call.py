@@ -1,6 +1,6 @@
 """One call is chosen in the side panel and stopped alone."""
 
-from agent_tui.agent.events import ToolExecutionEndEvent, ToolExecutionStartEvent
+from agent_tui.agent.events import AgentEndEvent, ToolExecutionEndEvent, ToolExecutionStartEvent
 from agent_tui.agent.messages import ToolResultMessage
 from tests.tui.conftest import Drive, Driven
 
@@ -85,3 +85,34 @@ async def test_x_on_a_call_in_the_transcript_stops_it_too(drive: Drive):
         assert d.conv.called("abort_tool") == [("a",)]
         await d.press("j", "x")
         assert d.conv.called("abort_tool") == [("a",), ("b",)]
+
+
+async def test_when_the_last_call_is_stopped_the_keys_go_back_to_the_composer(drive: Drive):
+    async with drive(size=(140, 30)) as d:
+        start(d, "a", "b")
+        await d.press("f5", "x")
+        end(d, "a")
+        await d.settle()
+        assert d.app.tools_panel.has_focus, "one more can be stopped"
+        await d.press("down", "x")
+        end(d, "b")
+        await d.until(lambda: d.app.composer.has_focus, "back")
+        await d.type("xargs")
+        assert d.draft == "xargs"
+
+
+async def test_when_the_run_ends_the_keys_go_back_and_the_panel_goes(drive: Drive):
+    async with drive(size=(80, 24)) as d:
+        start(d, "a")
+        await d.press("f5")
+        d.conv.emit(AgentEndEvent([], "stopped"))
+        await d.until(lambda: d.app.composer.has_focus, "back")
+        assert not d.app.panel.display
+
+
+async def test_with_no_call_to_stop_what_is_typed_in_the_panel_is_the_draft(drive: Drive):
+    async with drive(size=(140, 30)) as d:
+        await d.press("f5")
+        assert d.app.tools_panel.has_focus
+        await d.type("x marks")
+        assert d.draft == "x marks" and d.app.composer.has_focus

@@ -61,6 +61,10 @@ class ToolsPanel(ToolChoice):
         rows = enumerate(self._rows)
         return [(line, row) for line, (row, is_tail) in rows if row is not None and not is_tail]
 
+    @property
+    def under_way(self) -> bool:
+        return self._state.under_way
+
     def _keep_to_end(self) -> None:
         if self._following and not self.has_focus:
             self.call_after_refresh(self._go_to_end)

@@ -24,7 +24,10 @@ class OptionLike(Protocol):
 
 
 class ChoiceDialog(InlineDialog):
-    """chosen: the key of the option, once there is one. Digits choose; Up, Down, Enter too."""
+    """chosen: the key of the option, once there is one. Digits choose; Up, Down, Enter too.
+
+    leave: the key of the option that Esc chooses; None where one must be chosen.
+    """
 
     BODY_ROWS = 10
 
@@ -37,9 +40,11 @@ class ChoiceDialog(InlineDialog):
         options: Sequence[OptionLike],
         glyphs: Glyphs = UNICODE,
         *,
+        leave: str | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(glyphs, clock=clock)
+        self._leave = leave
         self._title, self._text, self.options = title, text, list(options)
         self.chosen: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
@@ -64,7 +69,38 @@ class ChoiceDialog(InlineDialog):
         last = min(9, len(self.options))
         return Content.assemble(
             f"1-{last}", (" or ", "$muted"), "Up Down Enter", (" choose", "$muted"),
+            *(("   Esc", (" close", "$muted")) if self.can_be_left else ()),
         )  # fmt: skip
+
+    @property
+    def can_be_left(self) -> bool:
+        return self._leave is not None
+
+    takes_enter = True
+
+    def leave(self) -> bool:
+        if self._leave is None:
+            return False
+        if not self.chosen.done():
+            self.chosen.set_result(self._leave)
+        return True
+
+    def on_mount(self) -> None:
+        for moves in ("scroll_y", "virtual_size"):
+            self.watch(self.scroller, moves, self._measure)
+
+    def on_resize(self) -> None:
+        self._measure()
+
+    def _measure(self) -> None:
+        self.call_after_refresh(self.relabel)
+
+    def _label(self) -> str:
+        """With what is scrolled away: an option that nobody sees is not chosen."""
+        body = self.scroller
+        rows = round(body.max_scroll_y - body.scroll_y) if body.is_mounted else 0
+        more = f"  {self.glyphs.down} {rows} more" if rows > 0 else ""
+        return super()._label() + more
 
     def watch_selected(self) -> None:
         self.redraw()

@@ -126,10 +126,23 @@ class InlineDialog(Vertical, can_focus=True):
         """True when nothing of the body is scrolled away."""
         return self.scroller.is_mounted and self.scroller.max_scroll_y == 0
 
+    takes_enter = False
+    """Enter on an empty draft is for it, whether or not it has the focus."""
+
+    @property
+    def can_be_left(self) -> bool:
+        """Esc answers it, with what changes nothing."""
+        return False
+
+    def leave(self) -> bool:
+        """Answer it so; False when it cannot be left."""
+        return False
+
     def offer_key(self, key: str, *, quiet_s: float, draft_empty: bool) -> bool:
         """A key typed in the composer. quiet_s: seconds since the key before it."""
         if not draft_empty or quiet_s < GRACE_S or self._clock() < self._acts_from:
-            return False
+            # Too early to answer; but it must not pass by and resume the queue instead.
+            return draft_empty and key == "enter" and self.takes_enter
         if len(key) > 1:  # no text begins with it
             return self.take_key(key, focused=False)
         if not self.knows(key):
@@ -182,7 +195,8 @@ class InlineDialog(Vertical, can_focus=True):
         body = self.scroller
         acts = self._clock() >= self._acts_from
         if event.key == "escape":
-            self.post_message(m.DialogLeft())
+            if not self.leave():
+                self.post_message(m.DialogLeft())
         elif acts and self.take_key(event.key, focused=True):
             pass
         elif event.key in ("up", "down", "pageup", "pagedown", "home", "end"):
