@@ -29,7 +29,7 @@ def interactive(options: Options, first_prompt: str) -> int:
         complain("the screen needs a terminal; use -p TEXT for a run without one")
         return USAGE
     # What is made until the conversation is there stays: looking through it for garbage, again
-    # and again while it grows, is a tenth of the start. The opener switches it on again.
+    # and again while it grows, is a tenth of the start. heap.settle switches it on again.
     gc.disable()
     loaded: Loaded | None = None
     try:

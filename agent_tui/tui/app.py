@@ -274,7 +274,7 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
             case _:
                 pass
         if result.text:
-            self.transcript.add_markdown(result.text)
+            self.transcript.add_markdown(self.view.fitting(result.text))
 
     def open_settings(self) -> None:
         from agent_tui.tui.screens.settings import SettingsScreen

@@ -1,13 +1,13 @@
 """Opener: gets the conversation from the starter and puts it on the screen."""
 
 import asyncio
-import gc
 import importlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from agent_tui import heap
 from agent_tui.tui.asking import ScreenAsker
 from agent_tui.tui.past_tools import show_past
 from agent_tui.tui.presenter import Presenter
@@ -70,7 +70,7 @@ class Opener:
         else:
             await self._attach(conversation)
         finally:
-            gc.enable()  # the front door switched it off
+            heap.settle()
             self._under_way = False
 
     async def _attach(self, conversation: "Conversation") -> None:
@@ -78,9 +78,6 @@ class Opener:
         self._show(conversation)
         await self._app.face.bring_history(conversation)
         await self._app.desk.attach(conversation)
-        # Modules and widgets are there to stay: a full collection that walks them all was
-        # the longest gap of the event loop while text streams.
-        gc.freeze()
         self._draw()
 
     def _show(self, conversation: "Conversation") -> None:
