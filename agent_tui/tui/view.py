@@ -36,6 +36,19 @@ class View:
         self._queue_rule = app.query_one("#queue-rule", ThinRule)
         self._ticker = app.set_interval(1.0, self.tick, pause=True)
 
+    def fitting(self, text: str) -> str:
+        """What a command told, for the width that is there now: the table of /usage in its
+        narrow form where the whole would not fit."""
+        from agent_tui.conversation.commands.usage import HEAD, narrowed
+        from agent_tui.tui.transcript.table import shape_of
+
+        lines = text.split("\n")
+        if lines[0] != HEAD:
+            return text
+        columns = shape_of([line for line in lines if line.startswith("|")])
+        wide = sum(columns) + 3 * (len(columns) - 1)
+        return text if wide <= self._app.transcript.size.width - 4 else narrowed(text)
+
     def queue(self) -> None:
         app = self._app
         conversation = app.desk.conversation

@@ -20,6 +20,39 @@ HEAD = "| answer | model | new in | cache read | written | out | thinking | tok/
 RULE = "|---|---|--:|--:|--:|--:|--:|--:|--:|"
 
 
+NARROW_HEAD = "| answer | in | cached | written | out | cost |"
+NARROW_RULE = "|---|--:|--:|--:|--:|--:|"
+_NARROW_CELLS = (0, 2, 3, 4, 5, 8)
+"""The columns of HEAD that a narrow table keeps."""
+
+
+def narrowed(text: str) -> str:
+    """The text of /usage for a face in which its table does not fit: fewer columns, and
+    tokens from ten thousand on in thousands or millions. Any other text as it is."""
+    lines = text.split("\n")
+    if lines[:2] != [HEAD, RULE]:
+        return text
+    end = lines.index("") if "" in lines else len(lines)
+    rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in lines[2:end]]
+    short = [
+        _row([_short(row[at]) if at in range(2, 6) else row[at] for at in _NARROW_CELLS])
+        for row in rows
+    ]
+    return "\n".join([NARROW_HEAD, NARROW_RULE, *short, *lines[end:]])
+
+
+def _short(cell: str) -> str:
+    """ "152,634" → "152.6k"; "≥ 1,234,567" → "≥ 1.23M"; "9,999" stays."""
+    sign = "≥ " if cell.startswith("≥ ") else ""
+    number = cell.removeprefix(sign).replace(",", "")
+    if not number.isdigit() or int(number) < 10_000:
+        return cell
+    # A thousand thousands is a million, also after rounding.
+    if int(number) < 999_950:
+        return f"{sign}{int(number) / 1e3:.1f}k"
+    return f"{sign}{int(number) / 1e6:.2f}M"
+
+
 async def usage(conversation: "Conversation", arguments: str) -> CommandResult:
     if arguments:
         return wrong_form("/usage")

@@ -13,6 +13,9 @@ Row = list[Cell]
 _NARROWEST = 6
 """A column that would be wrapped below this many cells makes the table a list."""
 
+_NUMBER = re.compile(r"[^\s\w]*\d[\d.,:]*[^\s\d]{0,3}")
+"""A word that is a number: "152,634", "$0.0421", "12.5k", "30%". In two halves it misleads."""
+
 _UNESCAPED_BAR = re.compile(r"(?<!\\)\|")
 
 
@@ -42,10 +45,34 @@ def _plain(cell: Cell) -> str:
     return "".join([text for text, _ in cell])
 
 
-def column_widths(natural: list[int], room: int) -> list[int] | None:
+def _number_width(cell: str) -> int:
+    """Cells of the longest number in it; 0 without one."""
+    return max((cell_len(word) for word in cell.split() if _NUMBER.fullmatch(word)), default=0)
+
+
+def _whole_numbers(head: Row, rows: list[Row], aligns: list[str], shape: list[int]) -> list[int]:
+    """What each column needs so that no number breaks; 0: nothing. shape: natural widths of a
+    table of which `rows` are only a part, else empty: all parts must agree, so a column of
+    numbers (at the right) then keeps its width."""
+    least: list[int] = []
+    for column, title in enumerate(head):
+        if shape:
+            least.append(shape[column] if aligns[column] == "right" else 0)
+            continue
+        cells = (_plain(row[column]) for row in rows if column < len(row))
+        widest = max(map(_number_width, cells), default=0)
+        words = _plain(title).split() if widest else []
+        least.append(max([widest, *map(cell_len, words)]))
+    return least
+
+
+def column_widths(
+    natural: list[int], room: int, least: list[int] | None = None
+) -> list[int] | None:
     """Widths that sum to at most `room`: narrow columns keep theirs, wide ones share the
-    rest. None if some column would get less than it needs to be readable."""
+    rest. None if some column would get less than it needs to be readable, or than `least`."""
     count = len(natural)
+    least = least or [0] * count
     if sum(natural) <= room:
         return natural
     widths = [0] * count
@@ -58,6 +85,14 @@ def column_widths(natural: list[int], room: int) -> list[int] | None:
             widths[column] = natural[column]
             left -= natural[column]
             waiting.pop(0)
+            continue
+        held = max(waiting, key=lambda i: least[i])
+        if least[held] > share:
+            if least[held] > left:
+                return None
+            widths[held] = least[held]
+            left -= least[held]
+            waiting.remove(held)
             continue
         if share < _NARROWEST:
             return None
@@ -90,9 +125,10 @@ def lay_table(
     if shape is not None:
         natural = [shape[i] if i < len(shape) else 1 for i in range(count)]
     natural = [max(1, width) for width in natural]
+    least = _whole_numbers(head, rows, aligns, [] if shape is None else natural)
     separator = f" {look.glyphs.column} "
     room = look.width - prefix.cells - len(separator) * (count - 1)
-    widths = column_widths(natural, room)
+    widths = column_widths(natural, room, least)
     if widths is None:
         _lay_pairs(head, rows, look, prefix, out)
         return

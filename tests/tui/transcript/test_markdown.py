@@ -106,6 +106,36 @@ def test_a_narrow_table_wraps_its_cells() -> None:
     ]
 
 
+NUMBERS = """\
+| answer of the model | cache read | cost |
+|---|--:|--:|
+| some words in a cell | 1,152,634 | $0.0421 |
+| x | 12 | ≥ $123.45 |"""
+
+
+def test_a_narrow_table_breaks_words_but_no_number() -> None:
+    for width in range(28, 60):
+        rows = [row.rstrip() for row in shown(NUMBERS, width)]
+        assert any("│" in row for row in rows)
+        text = "\n".join(rows)
+        assert all(number in text for number in ("1,152,634", "$0.0421", "$123.45")), text
+
+
+def test_numbers_that_do_not_fit_beside_each_other_stand_below_each_other_whole() -> None:
+    rows = shown(NUMBERS, 20)
+    text = "\n".join(rows)
+    assert "│" not in text
+    assert all(number in text for number in ("1,152,634", "$0.0421", "$123.45")), text
+
+
+def test_a_table_in_parts_keeps_its_numbers_whole_in_each() -> None:
+    body = "".join(f"| {'word ' * 12}{n} | {n}{n:0>9,} |\n" for n in range(200, 600))
+    rows = shown("| what | number |\n|---|--:|\n" + body, 40)
+    text = "\n".join(rows)
+    assert all(f"{n}{n:0>9,}" in text for n in range(200, 600))
+    assert len({row.index("│") for row in rows if "│" in row}) == 1
+
+
 def test_a_table_too_wide_for_columns_becomes_keys_and_values() -> None:
     head = "|" + "|".join(f" column{n} " for n in range(12)) + "|"
     rule = "|" + "---|" * 12
