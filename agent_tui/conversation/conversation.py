@@ -176,7 +176,7 @@ class Conversation(QueueControl):
         self._link = SessionLink(session, self.agent, lambda text: self.notice("warning", text))
         self._model_call.link = self._link
         self._link.attach()
-        self.meters.begin(self.messages)
+        self.meters.begin(self.messages, self.session.answers())
         self._model_watch.look()
         self._measure = ContextMeasure(
             self.agent, self._model_call, self.meters, models, endpoint, settings
@@ -470,7 +470,7 @@ class Conversation(QueueControl):
             self._of_session.tools(session) if self._of_session else session.tools
         )
         self.files.forget()
-        self.meters.begin(self.messages)
+        self.meters.begin(self.messages, self.session.answers())
         self._emit(self.usage.event())
         await closing
 

@@ -76,9 +76,11 @@ class Meters:
     def last_break(self) -> CacheEvent | None:
         return self._watch.lens.last_break
 
-    def begin(self, messages: Sequence[AgentMessage]) -> None:
-        """Anew, with what a session holds already."""
-        self._usage.begin(messages)
+    def begin(
+        self, messages: Sequence[AgentMessage], answers: Sequence[AssistantMessage] = ()
+    ) -> None:
+        """Anew, with what a session holds already. answers: see UsageMeter.begin()."""
+        self._usage.begin(messages, answers)
         self._watch.lens.begin()
         self.context = self.cache = None
 

@@ -36,8 +36,9 @@ class SessionSettings:
         if self._by_flag("programmatic"):
             choices.pop(ALL, None)
         if self._by_flag("tools"):
-            flags = self.loaded.settings.tools
-            choices = {k: v for k, v in choices.items() if k not in flags} | flags
+            for name, exposure in self.loaded.settings.tools.items():
+                choices.pop(name, None)
+                choices[name] = exposure
         return choices
 
     def _by_flag(self, name: str) -> bool:

@@ -144,12 +144,21 @@ class UsageMeter:
         self._clock = clock
         self._began: tuple[str, float] | None = None
 
-    def begin(self, messages: Sequence[AgentMessage]) -> None:
-        """Anew, with the answers that a session holds already."""
+    def begin(
+        self, messages: Sequence[AgentMessage], answers: Sequence[AssistantMessage] = ()
+    ) -> None:
+        """Anew, with what a session holds already. messages: the conversation as it is, which
+        says how full the context is. answers: all that were paid for, in their order, those
+        that are no part of it any more included."""
+        now = UsageTotals()
+        standing = [m for m in messages if isinstance(m, AssistantMessage)]
+        for message in standing:
+            now.add(message, self._info_of)
         self.totals = UsageTotals()
-        for message in messages:
-            if isinstance(message, AssistantMessage):
-                self.totals.add(message, self._info_of)
+        for message in {m.id: m for m in (*answers, *standing)}.values():
+            self.totals.add(message, self._info_of)
+        self.totals.context_tokens = now.context_tokens
+        self.totals.context_window = now.context_window
 
     def on_event(self, event: AgentEvent) -> AnswerUsage | None:
         """The answer just counted, if one ended."""

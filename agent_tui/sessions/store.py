@@ -11,7 +11,13 @@ from functools import partial
 from pathlib import Path
 
 from agent_tui.agent.message_queue import QueueKind
-from agent_tui.agent.messages import AgentMessage, Container, ToolResultMessage, new_id
+from agent_tui.agent.messages import (
+    AgentMessage,
+    AssistantMessage,
+    Container,
+    ToolResultMessage,
+    new_id,
+)
 from agent_tui.drafts import Draft
 from agent_tui.paths import folder_slug
 from agent_tui.sessions.errors import (
@@ -233,6 +239,11 @@ class Session:
         """The active branch, oldest first; unknown kinds included. The real result of a tool
         that ended before a crash is in it, though its message was never written."""
         return self._tree.messages()
+
+    def answers(self) -> list[AssistantMessage]:
+        """The model's, of dead branches too (tried again, asked again): all were paid for. Each
+        once, in the order in which they were written."""
+        return self._tree.answers()
 
     def queue_items(self) -> list[QueuedMessage]:
         """Accepted and not delivered: steering first, each kind in order."""

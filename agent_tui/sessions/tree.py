@@ -281,6 +281,14 @@ class SessionTree:
         nodes.reverse()
         return nodes
 
+    def answers(self) -> list[AssistantMessage]:
+        """Of all branches, each once, in the order in which they were written."""
+        of_id: dict[str, AssistantMessage] = {}
+        for node in self._nodes.values():
+            if isinstance(node.message, AssistantMessage):
+                of_id.setdefault(node.message.id, node.message)
+        return list(of_id.values())
+
     def messages(self) -> list[AgentMessage]:
         """The active branch. A tool that ended but whose result message was not written any
         more (the process died) gets it here, in its place in call order."""

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from agent_tui.agent.messages import UserMessage
+from agent_tui.agent.messages import UserMessage, text_content
 from agent_tui.conversation.endpoint import Endpoint
 from agent_tui.conversation.session_settings import SessionSettings
 from agent_tui.conversation.toolset import ALL, BUILTIN, Exposure, Toolset
@@ -71,7 +71,7 @@ async def test_another_session_brings_its_own_choices(tmp_path: Path) -> None:
 
 def test_an_equal_choice_is_not_written_again(tmp_path: Path) -> None:
     session = stored(tmp_path)
-    session.append_message(UserMessage(content="hello"))
+    session.append_message(UserMessage(content=text_content("hello")))
     for choices in ({"all": "both", "shell": "off"},) * 2:
         session.record_tools(choices)
     session.close()

@@ -1,5 +1,6 @@
 """Usage of a conversation: by answer and in all, what is unknown said to be so."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,8 @@ from agent_tui.agent.events import AgentEvent, MessageEndEvent, MessageStartEven
 from agent_tui.agent.messages import AssistantMessage, Usage, UserMessage
 from agent_tui.conversation.usage import UsageMeter, UsageTotals
 from agent_tui.messages_api.models import model_info
+from agent_tui.sessions.store import Session
+from tests.faults.helpers import Talk, talking
 
 SONNET = "claude-sonnet-5-5"
 
@@ -125,3 +128,45 @@ def test_a_resumed_session_counts_its_past() -> None:
     assert meter.totals.answers[-1].number == 3
     meter.begin([])
     assert meter.totals.answers == []
+
+
+def test_what_was_paid_for_is_counted_and_fills_no_context() -> None:
+    left = answer(input_tokens=7000, output_tokens=70)
+    stands = answer(input_tokens=30, output_tokens=3)
+    meter = UsageMeter(model_info)
+    meter.begin([stands], [stands, left])
+    assert (meter.totals.input, meter.totals.output) == (7030, 73)
+    assert meter.totals.context_tokens == 33, "only what stands is in the context"
+    meter.begin([stands])
+    assert (meter.totals.input, len(meter.totals.answers)) == (30, 1)
+    meter.begin([], [left])
+    assert (meter.totals.input, meter.totals.context_tokens) == (7000, None)
+
+
+async def test_asked_again_or_broken_an_answer_stays_counted(tmp_path: Path) -> None:
+    def sums(talk: Talk) -> tuple[int, int, int]:
+        usage = talk.conversation.usage
+        return usage.input, usage.output, len(usage.answers)
+
+    session = Session.create(str(tmp_path), tmp_path / "home")
+    turns = ({"text": "So far", "hang": "mid_stream"}, {"text": "half of it", "cut": True},
+             {"text": "whole"}, {"text": "more"})  # fmt: skip
+    async with talking(*turns, cwd=tmp_path, session=session) as talk:
+        await talk.conversation.submit("hello")
+        await talk.until_stream("text_delta")
+        talk.conversation.abort()
+        await talk.idle()
+        await talk.conversation.command("/retry")
+        await talk.idle()
+        await talk.say("go on")
+        before, context = sums(talk), talk.conversation.usage.context_tokens
+        assert before[2] > len([m for m in talk.conversation.messages if m.role == "assistant"])
+    assert session.path is not None
+    again = Session.open(session.path, read_only=True)
+    async with talking({"text": "last"}, cwd=tmp_path, session=again) as talk:
+        assert sums(talk) == before
+        assert talk.conversation.usage.context_tokens == context
+        await talk.conversation.open_session(Session.in_memory(str(tmp_path)))
+        assert sums(talk) == (0, 0, 0)
+        await talk.conversation.open_session(Session.open(session.path, read_only=True))
+        assert sums(talk) == before
