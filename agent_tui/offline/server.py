@@ -17,6 +17,7 @@ from agent_tui.offline.exchange import Exchange
 from agent_tui.offline.file_routes import file_routes
 from agent_tui.offline.file_store import FileStore
 from agent_tui.offline.journal import Journal
+from agent_tui.offline.paused_turns import PausedTurns
 from agent_tui.offline.rules import API_VERSION, ApiProblem, validate_request
 from agent_tui.offline.scenarios import Scenario, ScenarioPlayer
 from agent_tui.offline.wire import input_tokens, json_bytes, make_id, request_seed
@@ -164,6 +165,8 @@ def build_app(
     from starlette.responses import Response
     from starlette.routing import Route
 
+    paused = PausedTurns()
+
     def respond(
         value: Any,
         status: int = 200,
@@ -196,7 +199,8 @@ def build_app(
             if isinstance(parsed, ApiProblem):
                 answer = Answer(problem=parsed)
             else:
-                answer = await _answer(source, programs, parsed, request.headers)
+                answer = await _answer(source, programs, paused, parsed, request.headers)
+                paused.gave(answer.reply.content, answer.reply.stop_reason)
         except Exception:
             log.exception("the offline server failed on a request")
             message = "Internal server error (a fault of the offline server; see its log)"
@@ -217,7 +221,7 @@ def build_app(
         parsed, _ = await _read_json(request)
         if isinstance(parsed, ApiProblem):
             return problem_response(parsed)
-        problem = _check(source, parsed, request.headers, counting=True)
+        problem = _check(source, paused, parsed, request.headers, counting=True)
         if problem is not None:
             return problem_response(problem)
         return respond({"input_tokens": input_tokens(parsed)})
@@ -334,14 +338,18 @@ def _no_such_model(source: ReplySource, wanted: object) -> ApiProblem:
 
 
 def _check(
-    source: ReplySource, body: Any, headers: Any, *, counting: bool = False
+    source: ReplySource, paused: PausedTurns, body: Any, headers: Any, *, counting: bool = False
 ) -> ApiProblem | None:
     if source.check_rules:
         version = headers.get("anthropic-version")
         if not version:
             return ApiProblem("anthropic-version: header is required", rule="version_header")
         problems = validate_request(
-            body, version=version, knows_signature=source.knows_signature, counting=counting
+            body,
+            version=version,
+            knows_signature=source.knows_signature,
+            is_paused=paused.has,
+            counting=counting,
         )
         if problems:
             return problems[0]
@@ -352,8 +360,10 @@ def _check(
     return None
 
 
-async def _answer(source: ReplySource, programs: CodeExecution, body: Any, headers: Any) -> Answer:
-    problem = _check(source, body, headers)
+async def _answer(
+    source: ReplySource, programs: CodeExecution, paused: PausedTurns, body: Any, headers: Any
+) -> Answer:
+    problem = _check(source, paused, body, headers)
     if problem is not None:
         return Answer(problem=problem)
     return await programs.answer(source, body)

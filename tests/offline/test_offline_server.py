@@ -100,6 +100,23 @@ class TestMessages:
         assert raw.headers["content-type"].startswith("text/event-stream")
         assert raw.headers["request-id"].startswith("req_")
 
+    async def test_a_paused_text_goes_back_as_it_came(self, serve: Serve, sdk: Client) -> None:
+        """pause_turn: the conversation is sent back unchanged, and the turn goes on (facts)."""
+        client = sdk(serve({"text": "Part one. ", "stop_reason": "pause_turn"}, {"text": "Two."}))
+        first = await client.beta.messages.create(**ask())
+        request = ask()
+        request["messages"] += [{"role": "assistant", "content": first.content}]
+        counted = {k: v for k, v in request.items() if k != "max_tokens"}
+        assert (await client.beta.messages.count_tokens(**counted)).input_tokens > 0
+        second = await client.beta.messages.create(**request)
+        assert [b.text for b in second.content] == ["Two."]
+        status, _, refused = http(
+            serve({"text": "Two."}),
+            "/v1/messages",
+            ask() | {"messages": [*ask()["messages"], {"role": "assistant", "content": "Part"}]},
+        )
+        assert status == 400 and "prefill" in refused["error"]["message"]
+
     async def test_a_round_trip_of_a_tool(self, serve: Serve, sdk: Client) -> None:
         """What the SDK received goes back as it came, and the rules accept it."""
         client = sdk(serve(TURN, {"text": "done"}))

@@ -15,6 +15,7 @@ from rule_making import (
     user,
 )
 
+from agent_tui.offline.paused_turns import PausedTurns
 from agent_tui.offline.rules import validate_request
 
 
@@ -27,6 +28,25 @@ def test_a_turn_that_the_api_compacted_is_sent_back_as_the_last_message() -> Non
     compacted = {"type": "compaction", "content": "What happened so far: nothing."}
     assert rules(request(ASKED, assistant(compacted))) == []
     assert rules(request(ASKED, assistant(text()))) == ["prefill"]
+
+
+def test_an_answer_that_was_paused_is_sent_back_as_the_last_message() -> None:
+    """Stop reason "pause_turn": send the conversation back unchanged (facts), whatever is in it;
+    what was not paused is a prefill."""
+    paused = PausedTurns()
+    paused.gave([text("Part one: ")], "pause_turn")
+    paused.gave([text("The end.")], "end_turn")
+
+    def found(*messages: Any) -> list[str]:
+        body = request(ASKED, *messages)
+        return [p.rule for p in validate_request(body, is_paused=paused.has)]
+
+    assert found(assistant(text("Part one: "))) == []
+    assert found(assistant(text("Part one: ", cache_control={"type": "ephemeral"}))) == []
+    assert found(assistant(text("Part zero.")), assistant(text("Part one: "))) == []
+    assert found(assistant(text("Part one, changed."))) == ["prefill"]
+    assert found(assistant(text("Part one: "), text("More."))) == ["prefill"]
+    assert found(assistant(text("The end."))) == ["prefill"]
 
 
 def test_a_key_holds_no_nul_and_no_surrogate_either() -> None:

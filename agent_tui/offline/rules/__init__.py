@@ -23,20 +23,27 @@ def _any_signature(thinking: str, signature: str) -> bool:
     return True
 
 
+def _never_paused(content: list[dict[str, Any]]) -> bool:
+    return False
+
+
 def validate_request(
     body: Any,
     *,
     version: str = API_VERSION,
     knows_signature: Callable[[str, str], bool] = _any_signature,
+    is_paused: Callable[[list[dict[str, Any]]], bool] = _never_paused,
     counting: bool = False,
 ) -> list[ApiProblem]:
     """Every breach of the rules in a parsed request body; an empty list: the service accepts it.
 
     version: the anthropic-version header. knows_signature(thinking, signature): whether that
-    signature was given for that text (default: any that is not empty). counting: the body is for
-    count_tokens. While the shape is wrong, only that is reported. Never raises.
+    signature was given for that text (default: any that is not empty). is_paused(content):
+    whether an answer of this content was paused, so that it may come last (default: none was).
+    counting: the body is for count_tokens. While the shape is wrong, only that is reported.
+    Never raises.
     """
-    request = Request(body, version, counting, knows_signature)
+    request = Request(body, version, counting, knows_signature, is_paused)
     problems = _breaches(request, "shape")
     if problems:
         return problems

@@ -61,9 +61,9 @@ def empty_text(request: Request) -> Iterator[str]:
             yield f"{path}: text content blocks must {kind}"
 
 
-@rule("trailing_whitespace", "A final message of the assistant does not end in whitespace.")
+@rule("trailing_whitespace", "A prefill does not end in whitespace.")
 def trailing_whitespace(request: Request) -> Iterator[str]:
-    if not request.messages or request.messages[-1].role != "assistant":
+    if not request.messages or request.messages[-1].role != "assistant" or request.goes_on:
         return
     blocks = request.messages[-1].blocks
     if blocks and blocks[-1][1]["type"] == "text":

@@ -153,9 +153,9 @@ def server_results_unexpected(request: Request) -> Iterator[str]:
                 )
 
 
-@rule("prefill", "The last message is the user's, or a turn of the service's tools that goes on.")
+@rule("prefill", "The last message is the user's, or a turn of the service that goes on.")
 def prefill(request: Request) -> Iterator[str]:
-    if not request.groups or request.groups[-1].role != "assistant":
+    if not request.groups or request.groups[-1].role != "assistant" or request.goes_on:
         return
     turn = list(_turns(request))[-1][0]
     model = request.body["model"]

@@ -34,12 +34,14 @@ class Request:
     """A request under test. messages, groups and tools are filled once its shape is right.
 
     version: the anthropic-version header. counting: it is for count_tokens (no max_tokens).
+    is_paused: whether these blocks are an answer that the service paused.
     """
 
     body: dict[str, Any]
     version: str
     counting: bool
     knows_signature: Callable[[str, str], bool]
+    is_paused: Callable[[list[Block]], bool]
     messages: list[Message] = field(default_factory=list[Message])
     groups: list[Group] = field(default_factory=list[Group])
     tools: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
@@ -47,6 +49,16 @@ class Request:
     """Decoded images by the id() of their source, so that each is decoded once."""
 
     _nested: list[tuple[str, Block]] | None = None
+
+    @property
+    def goes_on(self) -> bool:
+        """It ends with an answer that the service paused, sent back for more of it."""
+        last = self.groups[-1] if self.groups else None
+        return (
+            last is not None
+            and last.role == "assistant"
+            and self.is_paused([block for _, block in last.blocks])
+        )
 
     def blocks(self) -> Iterator[tuple[str, Block]]:
         for message in self.messages:
