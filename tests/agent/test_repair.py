@@ -452,6 +452,14 @@ def test_a_call_of_a_program_that_is_nowhere_is_cut_at_once(kind: str) -> None:
     assert [m.role for m in later[3:]] == ["assistant", "toolResult"]
 
 
+def test_a_call_after_the_end_of_its_program_is_not_answered_by_text() -> None:
+    out = checked(
+        user("hi"), assistant("t", server_call(), server_result(), call("p", program=True)),
+        result("p", "R"), user("no"),
+    )  # fmt: skip
+    assert "R" in out[2].text  # type: ignore[union-attr]
+
+
 def test_a_call_that_stands_before_its_program_is_cut_too() -> None:
     out = checked(
         user("hi"), assistant("t", call("p", program=True), server_call(), stop="tool_use"),
