@@ -212,10 +212,10 @@ async def test_another_session_is_picked_and_shown(drive: Drive):
         assert "what stood here before" not in d.screen
 
 
-async def pick(d: Driven, count: int = 2) -> None:
+async def pick(d: Driven, count: int = 2, prompt: str = "prompt") -> None:
     """/resume was sent, and its question stands."""
     sessions = [
-        {"id": f"s{at}", "first_prompt": f"prompt {at}", "messages": at, "age": "1 h ago"}
+        {"id": f"s{at}", "first_prompt": f"{prompt} {at}", "messages": at, "age": "1 h ago"}
         for at in range(count)
     ]
     d.conv.command_results["resume"] = CommandResult(
@@ -286,6 +286,15 @@ async def test_a_question_in_a_small_terminal_says_how_much_is_below(drive: Driv
         await d.press("f4", "down", "down", "down")
         await d.until(lambda: "more" not in d.screen, "all the way down")
         await d.shows("prompt 2")
+
+
+async def test_the_option_selected_is_in_sight_where_labels_take_several_rows(drive: Drive):
+    async with drive(size=(40, 12)) as d:
+        await pick(d, 6, "please look at the tests of this repository")
+        await d.press("f4")
+        for at in range(2, 8):
+            await d.press("down")
+            await d.shows(f"❯ {at}  1 h ago")
 
 
 async def test_a_queue_that_waits_from_before_is_shown_as_paused(drive: Drive):

@@ -52,6 +52,10 @@ class ChoiceDialog(InlineDialog):
         return Content.styled(one_line(self._title, 200, self.glyphs.ellipsis), "bold")
 
     def body(self) -> Content:
+        return Content("\n").join(self._parts())
+
+    def _parts(self) -> list[Content]:
+        """The text, if there is one, then each option."""
         parts: list[Content] = [Content(SafeText(self._text))] if self._text else []
         for at, option in enumerate(self.options):
             here = at == self.selected
@@ -63,12 +67,13 @@ class ChoiceDialog(InlineDialog):
                     (one_line(option.label, 200, self.glyphs.ellipsis), "bold" if here else ""),
                 )
             )  # fmt: skip
-        return Content("\n").join(parts)
+        return parts
 
     def keys(self) -> Content:
-        last = min(9, len(self.options))
+        last, narrow = min(9, len(self.options)), self.size.width < 48
         return Content.assemble(
-            f"1-{last}", (" or ", "$muted"), "Up Down Enter", (" choose", "$muted"),
+            f"1-{last}", (" " if narrow else " or ", "$muted"), "Up Down Enter",
+            (" choose", "$muted"),
             *(("   Esc", (" close", "$muted")) if self.can_be_left else ()),
         )  # fmt: skip
 
@@ -90,6 +95,7 @@ class ChoiceDialog(InlineDialog):
             self.watch(self.scroller, moves, self._measure)
 
     def on_resize(self) -> None:
+        self.redraw()
         self._measure()
 
     def _measure(self) -> None:
@@ -105,8 +111,12 @@ class ChoiceDialog(InlineDialog):
     def watch_selected(self) -> None:
         self.redraw()
         body = self.scroller
-        line = self.selected + len(self._text.splitlines())
-        body.scroll_to(y=line - body.size.height // 2, animate=False)
+        # A long label takes several rows of a narrow screen.
+        width = max(1, self._text_box.size.width)
+        rows = [part.get_height({}, width) for part in self._parts()]
+        at = self.selected + len(rows) - len(self.options)
+        spare = max(0, body.size.height - rows[at])
+        body.scroll_to(y=sum(rows[:at]) - spare // 2, animate=False)
 
     def knows(self, key: str) -> bool:
         return key.isdigit() and 1 <= int(key) <= len(self.options)
