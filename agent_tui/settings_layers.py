@@ -24,6 +24,9 @@ CHOSEN = "chosen on the screen"
 
 RESERVED_VARIABLES = frozenset({"HOME", "LOOP_CASES", "RECORDINGS", "TEST_REPORT"})
 
+NOT_SHOWN = SECRET | {"betas"}
+"""Settings whose wrong values are not quoted. What is no beta may be anything, a key too."""
+
 _TABLES: dict[str, tuple[str, ...]] = {"mcp": ("servers",)}
 """Tables of a file that are no settings, with what may be in them: other rooms read these
 (mcp_servers/config_files.py)."""
@@ -58,11 +61,13 @@ class Loaded:
 
 @dataclass(slots=True)
 class _Layer:
-    """Values of one place by setting; sources: what Loaded.sources says of each."""
+    """Values of one place by setting; sources: what Loaded.sources says of each;
+    files: those that hold them."""
 
     values: dict[str, Any] = field(default_factory=dict[str, Any])
     sources: dict[str, str] = field(default_factory=dict[str, str])
     warnings: list[str] = field(default_factory=list[str])
+    files: dict[str, TomlFile] = field(default_factory=dict[str, TomlFile])
 
 
 def load_settings(
@@ -88,14 +93,16 @@ def load_settings(
     loaded.user_file = user_file
     loaded.project_file = paths.project_config(cwd) if trusted else None
     values: dict[str, Any] = {}
+    files: dict[str, TomlFile] = {}
     for layer in reversed(layers):
         values |= layer.values
+        files = {k: file for k, file in files.items() if k not in layer.values} | layer.files
         loaded.sources |= layer.sources
     loaded.warnings = [warning for layer in reversed(layers) for warning in layer.warnings]
     try:
         loaded.settings = Settings(**values)
     except ValidationError as error:
-        raise SettingsError(*_problems(error, loaded.sources)) from None
+        raise SettingsError(*_problems(error, loaded.sources, files)) from None
     if remembered and not loaded.settings.remember_choices:
         return load_settings(cwd=cwd, flags=flags, config=config, trusted=trusted, environ=environ)
     return loaded
@@ -135,6 +142,7 @@ def _file(path: Path, *, must_exist: bool = False) -> _Layer:
         if key in Settings.model_fields:
             layer.values[key] = value
             layer.sources[key] = file.where(key)
+            layer.files[key] = file
         elif key in _TABLES:
             layer.warnings += _unknown_in_table(file, key, value)
         else:
@@ -224,7 +232,10 @@ def _unknown(where: str, what: str, name: str, key: str, *, as_variable: bool = 
     return f"{clean(where)}: unknown {what} {clean(name)}: {hint}"
 
 
-def _problems(error: ValidationError, sources: Mapping[str, str]) -> list[str]:
+def _problems(
+    error: ValidationError, sources: Mapping[str, str], files: Mapping[str, TomlFile] | None = None
+) -> list[str]:
+    """files: of the settings that a file holds."""
     lines: list[str] = []
     for problem in error.errors(include_url=False):
         key = str(problem["loc"][0]) if problem["loc"] else ""
@@ -234,10 +245,14 @@ def _problems(error: ValidationError, sources: Mapping[str, str]) -> list[str]:
             source, name = f"--{key.replace('_', '-')}", ""
         elif source.startswith("environment "):
             source, name = source.removeprefix("environment "), ""
-        given = "***" if key in SECRET else clean(cut(repr(problem["input"]), 80))
+        given = "***" if key in NOT_SHOWN else clean(cut(repr(problem["input"]), 80))
         table = is_table(Settings.model_fields[key]) if key in Settings.model_fields else False
         inner = "".join(f".{part}" for part in problem["loc"][1:] if table and part != "[key]")
         message = problem["msg"].removeprefix("Value error, ").replace("Input should", "must")
+        if inner and (file := (files or {}).get(key)) is not None:
+            source = file.where_in(key, inner.removeprefix("."))
         subject = f"{clean((name + inner).lstrip('.'))} = {given}" if name + inner else given
+        if problem["loc"][-1:] == ("[key]",):  # the name is wrong, not its value
+            subject = clean((name + inner).lstrip("."))
         lines.append(f"{clean(source)}: {subject}: {message[:1].lower() + message[1:]}")
     return list(dict.fromkeys(lines))

@@ -9,6 +9,8 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from agent_tui.settings_values import (
     ConnectorServer,
+    HeaderName,
+    HeaderValue,
     Keys,
     Number,
     ProviderName,
@@ -16,6 +18,7 @@ from agent_tui.settings_values import (
     ServerName,
     ThinkingLevel,
     ToolExposure,
+    beta_names,
     header_lines,
     keep,
     names,
@@ -63,7 +66,7 @@ class Settings(BaseSettings):
         description="Sent as Authorization: Bearer instead of a key. Never read from a project.",
         examples=["token"],
     )
-    headers: Annotated[dict[str, str], BeforeValidator(header_lines)] = Field(
+    headers: Annotated[dict[HeaderName, HeaderValue], BeforeValidator(header_lines)] = Field(
         default_factory=dict[str, str],
         repr=False,
         title="Headers",
@@ -152,7 +155,7 @@ class Settings(BaseSettings):
         "time; they may then be invalid. Unset: on at Anthropic's own service, off elsewhere.",
         examples=[True],
     )
-    betas: Annotated[list[str], BeforeValidator(names)] = Field(
+    betas: Annotated[list[str], BeforeValidator(names), AfterValidator(beta_names)] = Field(
         default_factory=list[str],
         title="Beta features",
         description="Names for the anthropic-beta header of each request.",

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import re
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -99,6 +100,39 @@ class ConnectorServer(BaseModel):
     authorization_token: SecretStr | None = None
 
 
+def _server_name(name: str) -> str:
+    if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name):
+        raise ValueError("a server's name is 1 to 64 letters, digits, - and _")
+    return name
+
+
+# What may stand in a header (RFC 9110, 5.1, 5.5 and 5.6.2); what else would be refused only by
+# the first request.
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VISIBLE = re.compile(r"[\t -~]*")
+
+
+def _header_name(name: str) -> str:
+    if not _TOKEN.fullmatch(name):
+        raise ValueError("a header's name is of letters, digits and -, without blanks")
+    return name
+
+
+def _header_value(value: str) -> str:
+    value = value.strip(" \t")
+    if not _VISIBLE.fullmatch(value):
+        raise ValueError("must be one line of plain ASCII characters")
+    return value
+
+
+def beta_names(given: list[str]) -> list[str]:
+    """As in the header itself, one text may hold several, with commas between."""
+    found = [name.strip(" \t") for text in given for name in text.split(",")]
+    if not all(map(_TOKEN.fullmatch, found)):
+        raise ValueError("each name is of letters, digits and -, not empty, without blanks")
+    return list(dict.fromkeys(found))
+
+
 def keep(value: object) -> object:
     """on and off, however written, beside the times."""
     word = value.strip().lower() if isinstance(value, str) else value
@@ -125,6 +159,8 @@ def _key_list(value: object) -> object:
 Keys = Annotated[
     str, BeforeValidator(_key_list), StringConstraints(strip_whitespace=True, min_length=1)
 ]
-ServerName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
+ServerName = Annotated[str, AfterValidator(_server_name)]
+HeaderName = Annotated[str, AfterValidator(_header_name)]
+HeaderValue = Annotated[str, AfterValidator(_header_value)]
 Number = BeforeValidator(no_bool)
 Seconds = Annotated[float, Number, Field(gt=0, allow_inf_nan=False)]

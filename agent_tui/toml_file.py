@@ -37,6 +37,17 @@ class TomlFile:
         line = self.lines.get(self.spelled(key))
         return f"{self.path}:{line}" if line else str(self.path)
 
+    def where_in(self, key: str, inner: str) -> str:
+        """`file:line` of a key in the table `key`, or in tables in it ("docs.url"); of the
+        nearest table around it that has a line, for one that has none."""
+        name = f"{key}.{inner}"
+        while name != key:
+            line = next((n for at, n in self.lines.items() if f"{at}.".startswith(f"{name}.")), 0)
+            if line:
+                return f"{self.path}:{line}"
+            name = name.rpartition(".")[0]
+        return self.where(key)
+
 
 def read_toml(path: Path) -> TomlFile | None:
     """None if there is no such file. Raises TomlFileError."""

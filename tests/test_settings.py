@@ -313,6 +313,70 @@ def test_any_file_loads_or_is_refused_in_words(content: bytes | str):
 # --- wrong values ---------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('betas = ["fine-1", "hush hush"]', "1: betas = ***: "),
+        ('model = "m"\nbetas = ["hush\\nhush"]', "2: betas = ***: "),
+        ('betas = ["hush", ""]', "1: betas = ***: "),
+        ('betas = ["hush,,fine-1"]', "1: betas = ***: "),
+        ('[headers]\nX-Team = "blue"\nX-Test = "hush\\nhush"', "3: headers.X-Test = ***: "),
+        ('headers.X-Test = "hush\\u00fc"', "1: headers.X-Test = ***: "),
+        ('[headers]\nX-Team = "hush"\n"X Test" = "hush"', "3: headers.X Test: "),
+        ('[headers]\n"" = "hush"', "2: headers"),
+    ],
+)
+def test_what_no_header_can_hold_is_refused_by_its_key_and_not_shown(
+    home: Path, tmp_path: Path, text: str, place: str
+):
+    path = write(home / "config.toml", text)
+    message = refusal(tmp_path)
+    assert message.startswith(f"{path}:{place}") and "\n" not in message
+    assert "hush" not in message
+
+
+def test_a_wrong_header_of_the_environment_is_named(tmp_path: Path):
+    said = refusal(tmp_path, environ={"AGENT_TUI_HEADERS": '{"X-Test": "hush\\nhush"}'})
+    assert said.startswith("AGENT_TUI_HEADERS: X-Test = ***: ") and "hush" not in said
+    said = refusal(tmp_path, environ={"AGENT_TUI_BETAS": "hush hush"})
+    assert said.startswith("AGENT_TUI_BETAS: ***: ") and "hush" not in said
+
+
+def test_what_a_header_can_hold_is_kept(home: Path, tmp_path: Path):
+    write(home / "config.toml", 'betas = ["a-1, b-2", "a-1"]\n[headers]\nX-a_b = " two words "')
+    settings = load(tmp_path).settings
+    assert settings.betas == ["a-1", "b-2"], "as the header itself lists them"
+    assert settings.headers == {"X-a_b": "two words"}
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('[tools]\nread = "off"\nshell = "never"', "3: tools.shell = 'never': "),
+        ('[tools]\nread = "off"\n"a.b" = "never"', "3: tools.a.b = 'never': "),
+        ('tools.read = "off"\ntools.shell = "never"', "2: tools.shell = 'never': "),
+        ('\ntools = { read = "off", shell = "never" }', "2: tools.shell = 'never': "),
+        ('[connector.a]\nurl = "https://a.example"\n[connector.b]\nurl = "http://b.example"',
+         "4: connector.b.url = ***: "),
+        ('[connector.a]\nurl = "https://a.example"\n[connector.b]', "3: connector.b.url = ***: "),
+        ('[tools]\nread = "off"\n[connector."d cs"]\nurl = "https://a.example"',
+         "3: connector.d cs: a server's name is 1 to 64 letters, digits, - and _"),
+    ],
+)  # fmt: skip
+def test_a_wrong_value_in_a_table_is_named_by_its_own_line(
+    home: Path, tmp_path: Path, text: str, place: str
+):
+    path = write(home / "config.toml", text)
+    message = refusal(tmp_path)
+    assert message.startswith(f"{path}:{place}") and "\n" not in message
+
+
+def test_a_value_of_the_environment_is_not_given_a_line_of_the_file(home: Path, tmp_path: Path):
+    write(home / "config.toml", '[tools]\nshell = "off"')
+    said = refusal(tmp_path, environ={"AGENT_TUI_TOOLS": "shell=never"})
+    assert said.startswith("AGENT_TUI_TOOLS: shell = 'never': ")
+
+
 def test_each_wrong_value_is_a_line_with_place_value_and_what_is_allowed(
     home: Path, tmp_path: Path
 ):
