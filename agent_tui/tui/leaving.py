@@ -2,6 +2,10 @@
 
 import asyncio
 import logging
+import shlex
+import shutil
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tui.tui.glyphs import choose
@@ -84,4 +88,28 @@ def how_to_go_on(conversation: "Conversation") -> str:
         return ""
     usage = conversation.usage
     cost = money(usage.cost, usage.cost_at_least, choose().at_least)
-    return f"Go on with: agent-tui -r {conversation.session.id}   (so far {cost})"
+    demo = " --demo" if conversation.endpoint.demo else ""
+    command = f"{command_to_start(sys.argv[0])}{demo} -r {conversation.session.id}"
+    return f"Go on with: {command}   (so far {cost})"
+
+
+def command_to_start(program: str) -> str:
+    """What starts this program again from the folder it was started in, for a shell. program:
+    sys.argv[0]."""
+    path = Path(program).absolute()
+    if path.name == "__main__.py":
+        return f"{_shell_name(Path(sys.executable))} -m agent_tui"
+    return _shell_name(path)
+
+
+def _shell_name(path: Path) -> str:
+    """Its name where the shell finds it by that; else the path, relative in the folder."""
+    found = shutil.which(path.name)
+    # Not the same file: the Python of a virtualenv is a link to the one that lacks its packages.
+    if not path.exists() or (found is not None and Path(found).absolute() == path):
+        return shlex.quote(path.name)
+    if path.is_relative_to(Path.cwd()):
+        relative = path.relative_to(Path.cwd())
+        # Without a slash the shell would look for it elsewhere.
+        return shlex.quote(str(relative) if len(relative.parts) > 1 else f"./{relative}")
+    return shlex.quote(str(path))

@@ -101,7 +101,7 @@ def test_a_session_seen_changed_regenerated_and_gone_on_with(
     assert terminal.exit_code() == 0
     terminal.assert_restored()
     assert terminal.raw.rfind(b"\x1b[23;2t") > terminal.raw.rfind(b"\x1b]2;")
-    last = re.search(r"Go on with: agent-tui -r (\S+)   \(so far \S+\)", terminal.after_screen())
+    last = re.search(r"Go on with: \S*agent-tui -r (\S+)   \(so far \S+\)", terminal.after_screen())
     assert last is not None, terminal.after_screen()
     again = start(open_terminal, home, server.url, "-r", last[1])
     again.wait_for("The second answer.")
