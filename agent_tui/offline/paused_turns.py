@@ -36,11 +36,14 @@ class PausedTurns:
 
 
 def _digest(content: Sequence[dict[str, Any]]) -> str:
-    """The same for a block with what clients add to it (a cache mark) or leave out (nulls)."""
+    """The same for a block with what clients add to it (a cache mark) or leave out (nulls,
+    white space at the end: a prefill may hold none)."""
     said = [
         {k: v for k, v in block.items() if v is not None and k != "cache_control"}
         for block in content
         # Clients drop blank texts: no request may hold one.
         if block.get("type") != "text" or str(block.get("text")).strip()
     ]
+    if said and said[-1].get("type") == "text":
+        said[-1]["text"] = str(said[-1]["text"]).rstrip()
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()

@@ -42,6 +42,7 @@ def test_an_answer_that_was_paused_is_sent_back_as_the_last_message() -> None:
         return [p.rule for p in validate_request(body, is_paused=paused.has)]
 
     assert found(assistant(text("Part one: "))) == []
+    assert found(assistant(text("Part one:"))) == []
     assert found(assistant(text("Part one: ", cache_control={"type": "ephemeral"}))) == []
     assert found(assistant(text("Part zero.")), assistant(text("Part one: "))) == []
     assert found(assistant(text("Part one, changed."))) == ["prefill"]
