@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,9 @@ class ContainerFiles:
         self._has_files = endpoint.has_files
         self._watch = watch
         self._attached: list[ContainerUpload] = []
+        self.record: Callable[[list[ContainerUpload]], object] = lambda uploads: None
+        """Gets what waits, to be kept over a restart. What goes out with a message is kept by
+        that message's own record."""
         self._tasks: set[asyncio.Task[None]] = set()
         watch.tell_files_to(self._found)
 
@@ -43,6 +47,7 @@ class ContainerFiles:
         info = await self.api.upload(path)
         self._watch.know_file(info.id, info.facts)
         self._attached.append(ContainerUpload(file_id=info.id, name=info.name, size=info.size))
+        self.record(self.attached)
         self._tell()
         return info
 
@@ -51,13 +56,20 @@ class ContainerFiles:
         if not self._attached:
             return message
         uploads = [*message.uploads, *self._attached]
-        self.forget()
+        self.enter([])
         return message.model_copy(update={"uploads": uploads})
 
-    def forget(self) -> None:
-        """What waits goes nowhere."""
-        if self._attached:
-            self._attached = []
+    def enter(self, waiting: list[ContainerUpload]) -> None:
+        """These wait now, those of a session that is gone on with; the others stay in theirs."""
+        if waiting != self._attached:
+            self._attached = list(waiting)
+            self._tell()
+
+    def give_back(self, message: object) -> None:
+        """A message that is not sent after all: what it held waits for the next."""
+        if isinstance(message, UserMessage) and message.uploads:
+            self._attached = [*message.uploads, *self._attached]
+            self.record(self.attached)
             self._tell()
 
     def _tell(self) -> None:

@@ -176,6 +176,8 @@ class Conversation(QueueControl):
         self._link = SessionLink(session, self.agent, lambda text: self.notice("warning", text))
         self._model_call.link = self._link
         self._link.attach()
+        self.files.record = self._link.uploads
+        self.files.enter(session.uploads)
         self.meters.begin(self.messages, self.session.answers())
         self._model_watch.look()
         self._measure = ContextMeasure(
@@ -469,7 +471,7 @@ class Conversation(QueueControl):
         self.tool_offer.enter(
             self._of_session.tools(session) if self._of_session else session.tools
         )
-        self.files.forget()
+        self.files.enter(session.uploads)
         self.meters.begin(self.messages, self.session.answers())
         self._emit(self.usage.event())
         await closing
@@ -549,7 +551,6 @@ class Conversation(QueueControl):
         if self.driver.running:
             raise AgentBusyError
         self._model_call.new_container(self.agent.context_messages())
-        self.files.forget()
 
     @property
     def container(self) -> ContainerChangedEvent | None:

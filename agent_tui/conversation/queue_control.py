@@ -8,6 +8,7 @@ from dataclasses import asdict
 from agent_tui.agent.agent import Agent
 from agent_tui.agent.message_queue import QueueError
 from agent_tui.agent.messages import TextContent, UserMessage
+from agent_tui.conversation.container_files import ContainerFiles
 from agent_tui.conversation.driver import RunDriver
 from agent_tui.conversation.events import (
     CommandRanEvent,
@@ -30,6 +31,7 @@ class QueueControl:
 
     agent: Agent
     driver: RunDriver
+    files: ContainerFiles
     _emit: Callable[[ConversationEvent], None]
     _announced: set[str]
     _in_command: bool
@@ -56,7 +58,7 @@ class QueueControl:
         self.agent.queue.move(item_id, index)
 
     def queue_remove(self, item_id: str) -> None:
-        self.agent.queue.withdraw(item_id)
+        self.files.give_back(self.agent.queue.withdraw(item_id).message)
 
     def queue_promote(self, item_id: str) -> None:
         self.agent.queue.promote(item_id)

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from agent_tui.agent.agent import Agent
 from agent_tui.agent.events import AgentEvent
 from agent_tui.agent.message_queue import QueueItem, QueueKind
-from agent_tui.agent.messages import Container
+from agent_tui.agent.messages import Container, ContainerUpload
 from agent_tui.drafts import Draft
 from agent_tui.sessions.store import Session
 from agent_tui.sessions.subscriber import SessionRecorder
+from agent_tui.text import clean
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +25,8 @@ Notify = Callable[[str], None]
 class Restored:
     """What a session brings back beside its messages and its queue, for a face.
 
-    greeting: which session it is, "" for a new one. notices: what was damaged in it.
+    greeting: which session it is, "" for a new one. notices: what was damaged in it, and which
+    uploads wait in it.
     deliveries: of queue items, id → (kind, where it landed). durations: milliseconds of each
     ended tool, by tool_call_id.
     """
@@ -66,7 +68,7 @@ class SessionLink:
         session = self.session
         return Restored(
             session.greeting,
-            list(session.notices),
+            [*session.notices, *_waiting_uploads(session)],
             session.draft,
             {item: (how.kind, how.landed) for item, how in session.deliveries().items()},
             session.durations,
@@ -112,6 +114,11 @@ class SessionLink:
     def container(self, container: Container | None) -> None:
         self.session.record_container(container)
 
+    def uploads(self, waiting: list[ContainerUpload]) -> None:
+        """Files that go with the user's next message; they are there again after a restart."""
+        if not self.session.closed:
+            self.session.record_uploads(waiting)
+
     def draft(self, draft: Draft) -> None:
         """What stands in the composer now; nothing when the session is closed already."""
         if not self.session.closed:
@@ -130,3 +137,9 @@ class SessionLink:
 
     async def close(self) -> None:
         await asyncio.to_thread(self.session.close)
+
+
+def _waiting_uploads(session: Session) -> list[str]:
+    """A word about files that go out with the next message: they were uploaded a while ago."""
+    names = ", ".join(clean(upload.name or upload.file_id) for upload in session.uploads)
+    return [f"Uploaded, goes with your next message: {names}."] if names else []

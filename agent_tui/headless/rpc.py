@@ -156,7 +156,8 @@ class RpcFace:
 
     async def _queue(self, kind: str, message: dict[str, Any]) -> dict[str, Any]:
         """Also while idle: then it goes out with the next prompt."""
-        user = await self._conversation.message_of(_said(message))
+        said = await self._conversation.message_of(_said(message))
+        user = self._conversation.files.attach_to(said)
         agent = self._conversation.agent
         item = agent.steer(user) if kind == "steer" else agent.follow_up(user)
         await self._conversation.recorded()

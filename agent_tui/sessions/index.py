@@ -150,7 +150,7 @@ def _is_begun(info: SessionInfo, data: bytes) -> bool:
             if isinstance(parsed, Record):
                 tree.apply(parsed)
     info.draft = _one_line(tree.draft.whole)
-    return bool(tree.draft or tree.queue.items())
+    return bool(tree.draft or tree.uploads or tree.queue.items())
 
 
 def _read_head(info: SessionInfo, head: bytes) -> str | None:

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from agent_tui.agent.message_queue import QueueKind
-from agent_tui.agent.messages import AgentMessage, Container, new_id
+from agent_tui.agent.messages import AgentMessage, Container, ContainerUpload, new_id
 from agent_tui.text import whole_surrogates
 
 VERSION = 1
@@ -125,6 +125,14 @@ class ContainerRecord(_Record):
     container: Container | None
 
 
+class UploadsRecord(_Record):
+    """Files that go into the container with the next message of the user, all that wait; a
+    message that holds one ends its waiting."""
+
+    type: Literal["uploads"] = "uploads"
+    uploads: list[ContainerUpload]
+
+
 class FaceRecord(_Record):
     """Another face than the one that made the session went on in it."""
 
@@ -175,6 +183,7 @@ Record = (
     | ThinkingRecord
     | ToolsRecord
     | ContainerRecord
+    | UploadsRecord
     | FaceRecord
     | PasteRecord
     | DraftRecord
@@ -187,7 +196,7 @@ ADAPTERS: dict[str, TypeAdapter[Any]] = {
     for model in (
         MessageRecord, ToolOutcomeRecord, QueueRecord, ModelRecord, ThinkingRecord,
         ContainerRecord, FaceRecord, PasteRecord, DraftRecord, LeafRecord, MendRecord,
-        ToolsRecord,
+        ToolsRecord, UploadsRecord,
     )
 }  # fmt: skip
 """How to validate a record, by its type."""

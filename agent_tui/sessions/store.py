@@ -15,6 +15,7 @@ from agent_tui.agent.messages import (
     AgentMessage,
     AssistantMessage,
     Container,
+    ContainerUpload,
     ToolResultMessage,
     new_id,
 )
@@ -44,6 +45,7 @@ from agent_tui.sessions.records import (
     ThinkingRecord,
     ToolOutcomeRecord,
     ToolsRecord,
+    UploadsRecord,
     encode,
 )
 from agent_tui.sessions.tree import Delivered, QueuedMessage, SessionTree
@@ -217,6 +219,11 @@ class Session:
         return self._tree.container
 
     @property
+    def uploads(self) -> list[ContainerUpload]:
+        """Files that wait for the user's next message."""
+        return list(self._tree.uploads)
+
+    @property
     def draft(self) -> Draft:
         """What was typed and not sent. A message that holds the same text ends it."""
         return self._tree.draft
@@ -360,6 +367,14 @@ class Session:
         if container == self._tree.container:
             return _done(True)
         return self._record(ContainerRecord(parent_id=self._tree.leaf, container=container))
+
+    def record_uploads(self, uploads: Sequence[ContainerUpload]) -> Ticket:
+        """The files that wait for the user's next message: all of them. A message that holds
+        one needs no other record."""
+        if list(uploads) == self._tree.uploads:
+            return _done(True)
+        record = UploadsRecord(parent_id=self._tree.leaf, uploads=list(uploads))
+        return self._record(record, begins=bool(uploads))
 
     def record_mend(self, what: str, ids: list[str], text: str = "") -> Ticket:
         """See MendRecord. A message is sent so from here on, also by later versions of us."""

@@ -11,6 +11,7 @@ from agent_tui.agent.messages import (
     AgentMessage,
     AssistantMessage,
     Container,
+    ContainerUpload,
     ToolResultMessage,
     UserMessage,
 )
@@ -29,6 +30,7 @@ from agent_tui.sessions.records import (
     ThinkingRecord,
     ToolOutcomeRecord,
     ToolsRecord,
+    UploadsRecord,
 )
 from agent_tui.text import clean
 
@@ -146,6 +148,7 @@ class SessionTree:
         self.tools: dict[str, str] = {}
         """As ToolsRecord has them."""
         self.container: Container | None = None
+        self.uploads: list[ContainerUpload] = []
         self.faces: list[str] = []
         self.draft = Draft()
         self.pastes: dict[str, str] = {}
@@ -190,6 +193,8 @@ class SessionTree:
                 self.tools = record.choices
             case ContainerRecord():
                 self.container = record.container
+            case UploadsRecord():
+                self.uploads = list(record.uploads)
             case FaceRecord():
                 self.faces.append(record.face)
             case PasteRecord():
@@ -244,8 +249,13 @@ class SessionTree:
     def _draft_was_sent(self, message: AgentMessage | None) -> None:
         """What is sent is a draft no more, by the very record that holds it: a crash leaves the
         one or the other, never both and never none."""
-        if self.draft and isinstance(message, UserMessage) and message.text == self.draft.whole:
+        if not isinstance(message, UserMessage):
+            return
+        if self.draft and message.text == self.draft.whole:
             self.draft = Draft()
+        if message.uploads:
+            sent = {upload.file_id for upload in message.uploads}
+            self.uploads = [upload for upload in self.uploads if upload.file_id not in sent]
 
     def _apply_outcome(self, record: ToolOutcomeRecord, node: Node) -> str | None:
         message = record.message

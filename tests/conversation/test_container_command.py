@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from agent_tui.agent.messages import UserMessage, text_content
 from agent_tui.conversation.commands.container import complete
 from agent_tui.conversation.results import CommandResult
 from agent_tui.offline.containers import ContainerOptions
@@ -229,6 +230,65 @@ async def test_a_queued_message_carries_its_upload_and_keeps_it_when_edited(tmp_
         talk.assert_accepted()
         last = next(m for m in reversed(talk.bodies[-1]["messages"]) if m["role"] == "user")
         assert [b["type"] for b in last["content"]] == ["tool_result", "container_upload", "text"]
+
+
+async def test_a_withdrawn_message_leaves_its_upload_to_the_next(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x")
+    gate = Gate("slow")
+    turns = [{"tool_calls": [{"name": "slow", "input": {}}]}, DONE]
+    async with ready(tmp_path, *turns, tools=[instant(), gate.tool]) as talk:
+        await talk.conversation.submit("go")
+        await talk.until(lambda: gate.begun)
+        data = await good(talk, "/container upload a.csv")
+        await talk.conversation.submit("with this")
+        talk.conversation.queue_remove(talk.conversation.queue()[0].id)
+        await talk.conversation.submit("or with this")
+        gate.may_end(gate.begun[0])
+        await talk.idle()
+        (block,) = blocks(talk.bodies[-1], "container_upload")
+        assert block["file_id"] == data["file_id"]
+
+
+async def test_a_waiting_upload_outlives_the_container(tmp_path: Path) -> None:
+    """The file is kept at the service, not in the container."""
+    (tmp_path / "a.csv").write_text("x")
+    async with ready(tmp_path, {"program": "x = 1"}, DONE, DONE) as talk:
+        await talk.say("go")
+        data = await good(talk, "/container upload a.csv")
+        assert (await good(talk, "/container new"))["given_up"]
+        await talk.say("again")
+        talk.assert_accepted()
+        (block,) = blocks(talk.bodies[-1], "container_upload")
+        assert block["file_id"] == data["file_id"]
+
+
+async def test_a_waiting_upload_is_there_after_a_crash(tmp_path: Path) -> None:
+    """Also one that nothing was said with yet; what has gone out waits no more."""
+    (tmp_path / "a.csv").write_text("x")
+    (tmp_path / "b.csv").write_text("y")
+    kept = Session.create(str(tmp_path), tmp_path / "home")
+    async with ready(tmp_path, DONE, session=kept) as talk:
+        sent = await good(talk, "/container upload a.csv")
+        again = Session.open(_crashed(talk.conversation.session, tmp_path / "first.jsonl"))
+        assert [u.file_id for u in again.uploads] == [sent["file_id"]]
+        again.close()
+        await talk.say("look")
+        waits = await good(talk, "/container upload b.csv")
+        copy = _crashed(talk.conversation.session, tmp_path / "second.jsonl")
+    again = Session.open(copy)
+    async with ready(tmp_path, DONE, session=again) as talk:
+        assert [u.file_id for u in talk.conversation.files.attached] == [waits["file_id"]]
+        assert "b.csv" in (await run(talk, "/container")).text
+        assert any("b.csv" in notice for notice in talk.conversation.restored().notices)
+        message = talk.conversation.files.attach_to(UserMessage(content=text_content("go")))
+        assert [u.file_id for u in message.uploads] == [waits["file_id"]]
+
+
+def _crashed(session: Session, to: Path) -> Path:
+    """A copy of what is on disk now, as kill -9 leaves it."""
+    assert session.path is not None
+    to.write_bytes(session.path.read_bytes())
+    return to
 
 
 # --- a new one --------------------------------------------------------------------------------

@@ -10,6 +10,18 @@ PROGRAM = {
 }
 
 
+async def test_what_is_queued_takes_the_uploads_that_wait(tmp_path: Path) -> None:
+    async with rpc(tmp_path, {"text": "Done."}) as it:
+        (tmp_path / "work" / "a.txt").write_text("alpha\n")
+        for kind in ("steer", "follow_up"):
+            upload = await it.ok("command", text="/container upload a.txt")
+            item_id = (await it.ok(kind, text=kind))["item_id"]
+            stored = {item.id: item for item in it.stored().queue_items()}
+            (held,) = stored[item_id].message.uploads  # type: ignore[union-attr]
+            assert held.file_id == upload["data"]["file_id"]
+            assert it.stored().uploads == []
+
+
 async def test_a_program_is_told_as_it_goes_and_its_files_are_saved(tmp_path: Path) -> None:
     async with rpc(tmp_path, PROGRAM, {"text": "Done."}) as it:
         work = tmp_path / "work"

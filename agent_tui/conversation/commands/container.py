@@ -283,6 +283,7 @@ async def _download(conversation: "Conversation", wanted: str, path: str = "") -
 
 async def _upload(conversation: "Conversation", path: str) -> CommandResult:
     info = await conversation.files.upload(_local(conversation, path))
+    await conversation.recorded()
     text = f"{_code(info.name)}{_size(info.size)} goes into the container with your next message."
     if not _runs_programs(conversation):
         text += (
