@@ -1,7 +1,7 @@
 """Where an ended turn of the API is cut (repair.py): at what still waited for the server."""
 
 from agent_tui.agent.messages import OpaqueContent, TextContent, ThinkingContent, ToolCall
-from agent_tui.agent.repair_turns import SERVER_CALLS, Step, answered_by, program_of
+from agent_tui.agent.repair_turns import SERVER_CALLS, Step, answered_by
 
 
 def unresolved_in(turn: list[Step]) -> set[str]:
@@ -26,14 +26,13 @@ def follow(step: Step, waiting: set[str]) -> None:
 
 def cuts_of(turn: list[Step], unresolved: set[str]) -> list[int | None]:
     """Where each message of an ended turn is cut: at a server's call without result, or at a
-    call of a program that got no further or is not there. What a cut takes the result from is
-    cut as well."""
+    call of a program that got no further. What a cut takes the result from is cut as well."""
     if not unresolved and not any(step.programs for step in turn):
         return [None] * len(turn)
     ended: dict[str, int] = {}
     """Programs that wait in the last message that is left, and where their last calls begin."""
     while True:
-        gone = {program for step in turn for program in step.unknown_programs}
+        gone: set[str] = set()
         cuts: list[int | None] = []
         for number, step in enumerate(turn):
             gone |= {program for program, begins in ended.items() if begins == number}
@@ -90,7 +89,7 @@ def _cut_at(step: Step, unresolved: set[str], gone: set[str]) -> int | None:
             case OpaqueContent():
                 cut = answered_by(block) in gone
             case ToolCall() if block.programmatic:
-                cut = program_of(block) in gone
+                cut = str((block.caller or {}).get("tool_id")) in gone
             case _:
                 cut = False
         if cut and at is None:

@@ -48,15 +48,12 @@ class Step:
     plain: tuple[str, ...] | None = None
     """Of a message that goes out as it is: the ids of its calls (see plain_calls)."""
     at: int = 0
-    unknown_programs: frozenset[str] = frozenset()
-    """Ids of programs that have calls here, and were not started before in this turn."""
 
     @property
     def goes_on(self) -> bool:
         """Nothing but results stands between this message and the next answer."""
         return (
             self.message.stop_reason not in INTERRUPTED
-            and not self.unknown_programs
             and not any(isinstance(m, UserMessage) for m in self.gap)
             and (
                 self.message.stop_reason in PAUSES
@@ -81,7 +78,7 @@ class Step:
         if self.plain is not None:
             return set()
         return {
-            program_of(block)
+            str((block.caller or {}).get("tool_id"))
             for block in self.content
             if isinstance(block, ToolCall) and block.programmatic
         }
@@ -94,13 +91,11 @@ def turns_of(
 
     A message without any block that may be sent is left out: its gap belongs to the message
     before. An answer that says nothing of the server's calls that wait for results was given
-    after those had been cut (their program was lost); it begins a turn of its own. A call of a
-    program that is not in the turn is cut at once, so it ends the turn as well.
+    after those had been cut (their program was lost); it begins a turn of its own.
     """
     head: list[UserMessage | ToolResultMessage] = []
     turns: list[list[Step]] = []
     waiting: set[str] = set()
-    started: set[str] = set()
     for at, message in enumerate(messages[begin:], begin):
         step = turns[-1][-1] if turns else None
         if isinstance(message, AssistantMessage):
@@ -112,9 +107,6 @@ def turns_of(
             if new.content:
                 new.at = at
                 waiting = still_waiting
-                if not goes_on:
-                    started = set()
-                new.unknown_programs = _unknown_programs(new, started)
                 if goes_on:
                     turns[-1].append(new)
                 else:
@@ -126,19 +118,6 @@ def turns_of(
         elif (sound := sound_user_message(message)) is not None:
             gap.append(sound)
     return head, turns
-
-
-def _unknown_programs(step: Step, started: set[str]) -> frozenset[str]:
-    """started: ids of the server's calls of this turn so far; those of the step are added."""
-    if step.plain is not None:
-        return frozenset()
-    unknown: set[str] = set()
-    for block in step.content:
-        if isinstance(block, OpaqueContent) and block.raw.get("type") in SERVER_CALLS:
-            started.add(str(block.raw.get("id")))
-        elif isinstance(block, ToolCall) and block.programmatic:
-            unknown |= {program_of(block)} - started
-    return frozenset(unknown)
 
 
 def _sound_step(message: AssistantMessage, waiting: set[str]) -> tuple[Step, set[str]]:
@@ -211,11 +190,6 @@ def _may_be_sent(block: AssistantBlock, server_calls: set[str]) -> bool:
             known = answered in server_calls
             server_calls.discard(answered)
             return known
-
-
-def program_of(call: ToolCall) -> str:
-    """The id of the program that made this call."""
-    return str((call.caller or {}).get("tool_id"))
 
 
 def answered_by(block: OpaqueContent) -> str | None:

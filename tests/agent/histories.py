@@ -32,7 +32,6 @@ STOPS = [
     "end_turn", "tool_use", "pause_turn", "compaction", "max_tokens", "refusal", "aborted",
     "error", "brand_new",
 ]  # fmt: skip
-PROGRAM_TYPES = ["code_execution_20260120", "code_execution_20260120", "code_execution_29990101"]
 DIRT = ["", "", "", "\x00", "\ud83d", "é"]
 PICTURE = ImageContent(data="AAAA", media_type="image/png")
 
@@ -137,7 +136,7 @@ def _block(draw: Any, kind: str, history: History, token: Any) -> Any:
             caller = None
             if kind == "program_call":
                 server_id = draw(st.sampled_from(history.server_ids[-3:]))
-                caller = {"type": draw(st.sampled_from(PROGRAM_TYPES)), "tool_id": server_id}
+                caller = {"type": "code_execution_20260120", "tool_id": server_id}
             return ToolCall(
                 id=draw(st.sampled_from(CALL_IDS)),
                 name=draw(st.sampled_from(["echo", "no such tool", ""])),

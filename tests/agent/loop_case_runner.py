@@ -46,7 +46,6 @@ from agent_tui.agent.messages import (
     CompactionSummaryMessage,
     CustomMessage,
     Message,
-    OpaqueContent,
     TextContent,
     ThinkingContent,
     ToolCall,
@@ -155,8 +154,7 @@ def _described(message: AgentMessage, *, final: bool) -> dict[str, Any]:
 def _content(message: AgentMessage) -> str:
     match message:
         case AssistantMessage():
-            shown = [b for b in message.content if not isinstance(b, OpaqueContent)]
-            return "|".join(_block(block) for block in shown)
+            return "|".join(_block(block) for block in message.content)
         case UserMessage() | ToolResultMessage() | CustomMessage():
             return message.text
         case BranchSummaryMessage() | CompactionSummaryMessage():
@@ -193,7 +191,6 @@ class _CaseRun:
         self.prompt_error: str | None = None
         self.raised: str | None = None
         self.seen: Counter[str] = Counter()
-        self.programs: list[str] = []
         self.turns_prepared = 0
         self.turns_ended = 0
         self.tools = {t["name"]: _tool(check_keys("tool", t)) for t in case["tools"]}
@@ -271,22 +268,7 @@ class _CaseRun:
         self.requests.append({"model": model, "thinking": options.thinking_level})
         if "throw" in turn:
             raise RuntimeError(turn["throw"])
-        return _scripted(turn, self._of_programs(turn))
-
-    def _of_programs(self, turn: dict[str, Any]) -> list[OpaqueContent]:
-        """The programs whose calls a case shows, and what they gave at their end; a case itself
-        leaves both out."""
-        callers = [call["caller"] for call in turn.get("tool_calls", ()) if "caller" in call]
-        ids = [c["tool_id"] for c in callers if c["type"] != "direct"]
-        new = [id_ for id_ in dict.fromkeys(ids) if id_ not in self.programs]
-        over = [id_ for id_ in self.programs if not ids]
-        self.programs = [id_ for id_ in [*self.programs, *new] if id_ not in over]
-        return [
-            *(OpaqueContent(raw={"type": "server_tool_use", "id": id_, "name": "code_execution",
-                                 "input": {"code": "..."}}) for id_ in new),
-            *(OpaqueContent(raw={"type": "code_execution_tool_result", "tool_use_id": id_,
-                                 "content": {}}) for id_ in over),
-        ]  # fmt: skip
+        return _scripted(turn)
 
     # --- hooks ---------------------------------------------------------------------------
 
@@ -443,10 +425,9 @@ def _more_names(event: AgentEvent) -> list[str]:
 # --- the scripted model -------------------------------------------------------------------
 
 
-async def _scripted(turn: dict[str, Any], first: list[OpaqueContent]) -> AsyncIterator[StreamEvent]:
+async def _scripted(turn: dict[str, Any]) -> AsyncIterator[StreamEvent]:
     await asyncio.sleep(turn.get("delay", 0) / 1000)
     message = _message_of(turn)
-    message.content[:0] = first
     if not turn.get("no_start"):
         yield StartEvent(message_id="msg_scripted", model="scripted")
         for index, block in enumerate(message.content):

@@ -23,7 +23,6 @@ from agent_tui.agent.messages import (
     AssistantMessage,
     BashExecutionMessage,
     CustomMessage,
-    OpaqueContent,
     ToolResultMessage,
     UnknownMessage,
     UserMessage,
@@ -393,12 +392,10 @@ def test_continue_goes_on_with_a_paused_turn() -> None:
 
 
 def test_continue_answers_a_waiting_program_before_the_steer_goes_out() -> None:
-    raw = {"type": "server_tool_use", "id": PROGRAM["tool_id"], "name": "code_execution"}
-    started = OpaqueContent(raw=raw | {"input": {"code": "x"}})
     model = Model(answer("done"))
     history = [
         user("hi"),
-        answer(started, call("a", caller=PROGRAM)),
+        answer(call("a", caller=PROGRAM)),
         ToolResultMessage(tool_call_id="a", content=text_content("r")),
     ]
     agent = Agent(AgentLoopConfig("m", model), messages=history)

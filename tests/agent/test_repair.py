@@ -434,40 +434,6 @@ def test_a_program_without_its_start_in_the_history_is_cut_too() -> None:
     assert "R" in out[2].text  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("kind", ["code_execution_20260120", "code_execution_29990101"])
-def test_a_call_of_a_program_that_is_nowhere_is_cut_at_once(kind: str) -> None:
-    """Whatever the caller's type: the request would be refused, and each one after it too."""
-    lost = ToolCall(
-        id="p", name="echo", arguments={}, caller={"type": kind, "tool_id": "srvtoolu_zz"}
-    )
-    history = [user("hi"), assistant("t", lost, stop="tool_use"), result("p", "R")]
-    kept = copy.deepcopy(history)
-    out = checked(*history)
-    assert history == kept, "the record stays as it was"
-    first, note = out[1:]
-    assert isinstance(first, AssistantMessage) and [b.type for b in first.content] == ["text"]
-    assert isinstance(note, UserMessage) and "R" in note.text
-    later = checked(*history, assistant(call("d"), stop="tool_use"), result("d"))
-    assert later[:3] == out, "what was sent stays as it was sent"
-    assert [m.role for m in later[3:]] == ["assistant", "toolResult"]
-
-
-def test_a_call_after_the_end_of_its_program_is_not_answered_by_text() -> None:
-    out = checked(
-        user("hi"), assistant("t", server_call(), server_result(), call("p", program=True)),
-        result("p", "R"), user("no"),
-    )  # fmt: skip
-    assert "R" in out[2].text  # type: ignore[union-attr]
-
-
-def test_a_call_that_stands_before_its_program_is_cut_too() -> None:
-    out = checked(
-        user("hi"), assistant("t", call("p", program=True), server_call(), stop="tool_use"),
-        result("p", "R"), assistant(server_result(), "so"), user("ok"),
-    )  # fmt: skip
-    assert all(b.type == "text" for m in out if isinstance(m, AssistantMessage) for b in m.content)
-
-
 def test_a_server_result_without_its_call_is_left_out() -> None:
     out = checked(user("summary"), assistant(server_result(), "so 6"), user("ok"))
     assert isinstance(out[1], AssistantMessage)

@@ -53,7 +53,6 @@ def check(messages: list[Message]) -> None:
     _check_blocks(wire)
     _check_results(wire)
     _check_server_calls(wire)
-    _check_programs(wire)
     # Raises for lone surrogates.
     text = json.dumps(wire, ensure_ascii=False).encode().decode()
     assert "\\u0000" not in text, "no NUL"
@@ -176,19 +175,3 @@ def _check_server_calls(wire: Wire) -> None:
             elif kind.endswith("_tool_result"):
                 assert block["tool_use_id"] in open_calls, "a server's result has its call"
                 open_calls.discard(block["tool_use_id"])
-
-
-def _check_programs(wire: Wire) -> None:
-    """A program's call, of whatever caller, comes after its program, in the same turn."""
-    programs: set[str] = set()
-    for role, blocks in wire:
-        if role == "user" and any(b["type"] != "tool_result" for b in blocks):
-            programs.clear()
-        for block in blocks:
-            if block["type"] in _SERVER_CALLS:
-                programs.add(block["id"])
-            elif block["type"] == "tool_use":
-                caller = block["caller"] or {"type": "direct"}
-                assert caller["type"] == "direct" or caller.get("tool_id") in programs, (
-                    f"a program's call has its program: {caller}"
-                )

@@ -49,7 +49,7 @@ def test_a_session_seen_changed_regenerated_and_gone_on_with(
     terminal.say("mend it")
     terminal.wait_for("The first answer.")
     terminal.wait_for("the run ended because:")
-    assert "turn 2" in terminal.panel() and "last turn went on because" in terminal.panel()
+    assert "turn 2" in terminal.panel()
     terminal.say("/diff")
     terminal.wait_for("+total = 2")
     terminal.say("/retry")
