@@ -2,7 +2,6 @@
 
 python benchmarks/_raw_loop.py URL TEXT
 """
-# ruff: noqa: T201
 
 import asyncio
 import json

@@ -181,7 +181,7 @@ class Bench:
         used = terminal.settle() - before
         copied = terminal.copy(b"\x1bc")
         if copied != text:
-            same = os.path.commonprefix([copied, text])
+            same = os.path.commonprefix([copied, text])  # noqa: RUF071
             self.table.wrong(said, f"what was copied differs after {len(same)} characters")
         return used
 

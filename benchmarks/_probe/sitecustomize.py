@@ -41,7 +41,7 @@ if _file:
     signal.signal(signal.SIGUSR1, _write)
     _run = asyncio.Runner.run
 
-    def run(self, coro, **options):  # noqa: ANN001, ANN003, ANN202
+    def run(self, coro, **options):
         self.get_loop().call_soon(_watch, self.get_loop())
         return _run(self, coro, **options)
 
