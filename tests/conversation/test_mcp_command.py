@@ -144,7 +144,7 @@ async def test_a_bare_mcp_shows_the_state_and_every_error_the_form(tmp_path: Pat
         await attach(talk, "zoo")
         shown = await run(talk, "/mcp")
         assert shown.text == (await run(talk, "/mcp list")).text
-        for word in ("`zoo`", "connected", "13", "this conversation", "python -S -E -u"):
+        for word in ("`zoo`", "connected", "13", "this conversation", "zoo.py Plain"):
             assert word in shown.text, word
         again = await command(add_line("zoo"))
         assert "There is a server zoo already." in str(again.error)

@@ -45,7 +45,7 @@ def tool(name: str, *, deferred: bool = True) -> AgentTool:
 
 
 def body(*tools: AgentTool) -> dict[str, Any]:
-    context = LLMContext("Be brief.", HISTORY, [*tools, server_tool(TOOL_SEARCH_TOOL)])
+    context = LLMContext("Be brief.", HISTORY, [server_tool(TOOL_SEARCH_TOOL), *tools])
     return build_request("demo", context, StreamOptions())
 
 

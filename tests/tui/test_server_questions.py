@@ -43,6 +43,10 @@ async def test_a_form_takes_no_key_before_f4(drive: Drive):
         await form(d)
         assert "Who are you?" in d.screen and "wants: Your name, age, fed" in d.screen
         d.clock.pass_(5)
+        await d.press("down", "down", "down", "enter", "tab", "space", "backspace")
+        assert d.app.dialogs.current is not None and d.app.dialogs.current.at == 0  # type: ignore[attr-defined]
+        assert d.draft == "" and d.conv.called("submit") == [("",)]
+        d.conv.calls.clear()
         for key in ("y", "n", "c", "1", "enter"):
             await d.press(key)
             d.clock.pass_(5)

@@ -9,8 +9,10 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Collection, Coroutine, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agent_tui import paths
 from agent_tui.agent.messages import AgentMessage
 from agent_tui.agent.tools import AgentTool
 from agent_tui.conversation.events import ConversationEvent, McpServerChangedEvent, NoticeEvent
@@ -99,12 +101,18 @@ class McpLink:
         """Read the configuration and connect to what is in it, in the background."""
         if self._opening is None:
             self._began = asyncio.get_running_loop().time()
-            self._opening = self.in_background(self.get_manager(), "open MCP servers")
+            self._opening = self.in_background(self._open(), "open MCP servers")
 
-    @property
-    def begun(self) -> bool:
-        """Whether there may be servers: the configuration has been asked for."""
-        return self._opening is not None or self._manager is not None
+    async def _open(self) -> None:
+        """Where nothing is configured, nothing is imported."""
+        if await asyncio.to_thread(is_anything_configured, self._cwd, self._plan):
+            await self.get_manager()
+
+    async def opened(self) -> "McpManager | None":
+        """The manager once the configuration has been looked at; None where there is no server."""
+        if self._opening is not None and not self._opening.done():
+            await asyncio.wait({self._opening})
+        return self._manager
 
     async def get_manager(self) -> "McpManager":
         """The manager, with the configuration read and its servers connecting."""
@@ -214,7 +222,7 @@ class McpLink:
         if self._opening is not None:
             if self._plan.wait_s is not None:
                 await self.wait_ready()
-            self._went_without = self._manager is None
+            self._went_without = not self._opening.done()
             self._tell_missing()
         if self.tool_offer is not None:
             self.tool_offer.apply_now()
@@ -369,6 +377,18 @@ class McpLink:
         names = [s.name for s in manager.snapshots() if s.state == "awaiting_approval"]
         if names and not self._plan.interactive:
             self._emit(NoticeEvent("warning", not_used_words(names)))
+
+
+def is_anything_configured(cwd: str, plan: McpPlan) -> bool:
+    """Whether a file may name a server. Blocking."""
+    if paths.mcp_file().exists() or Path(cwd, ".mcp.json").exists():
+        return True
+    tomls = (path for path in (plan.user_toml, plan.project_toml) if path is not None)
+    for path in tomls:
+        with contextlib.suppress(OSError):
+            if b"mcp" in path.read_bytes():
+                return True
+    return False
 
 
 def source_of(server: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from agent_tui.conversation.mcp.markdown import block, code, plain, table
 from agent_tui.mcp_servers.types import PromptInfo, ResourceInfo, ServerSnapshot
-from agent_tui.text import duration, file_size
+from agent_tui.text import cut, duration, file_size
 
 STATES = {
     "connecting": "connecting",
@@ -24,6 +24,14 @@ def latency(milliseconds: float | None) -> str:
     return f"{milliseconds:.0f} ms" if milliseconds < 1000 else duration(milliseconds / 1000)
 
 
+def middle_cut(text: str, limit: int) -> str:
+    """At most so many characters: of a command the program and the last words say most."""
+    if len(text) <= limit:
+        return text
+    head = limit // 3
+    return f"{cut(text, head)}…{text[len(text) - (limit - head - 1) :]}"
+
+
 def tool_count(snapshot: ServerSnapshot) -> str:
     """ "3", "3 of 5" (some are switched off or cannot be offered), "" while not connected."""
     if snapshot.state != "connected":
@@ -39,7 +47,7 @@ def servers_text(snapshots: Sequence[ServerSnapshot]) -> str:
         [
             code(s.name, 64), STATES[s.state], tool_count(s),
             latency(s.latency_ms),
-            SCOPES[s.scope], code(s.target, 80),
+            SCOPES[s.scope], code(middle_cut(s.target, 80)),
         ]
         for s in snapshots
     ]  # fmt: skip

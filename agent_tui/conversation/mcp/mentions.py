@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 MOST = 10
 """Resources of one message."""
 
-WAIT_S = 10.0
-"""So long a message waits for a server that is named in it and still connects."""
-
 _MENTION = re.compile(r"(?<!\S)@(?P<server>[^\s:@]+):(?P<uri>\S+)")
 _TRAILING = ".,;:!?)]}>\"'"
 
@@ -66,13 +63,11 @@ class Mentions:
 
     async def _named(self, text: str) -> list[tuple[str, str]]:
         found = list(_MENTION.finditer(text))
-        if not found or not self._link.begun:
+        manager = await self._link.opened() if found else None
+        if manager is None:
             return []
-        manager = await self._link.get_manager()
         servers = set(manager.servers())
         named = [(m["server"], m["uri"]) for m in found if m["server"] in servers]
-        if waiting := {server for server, _ in named} & set(manager.connecting()):
-            await self._link.wait_for(waiting, WAIT_S)
         pairs: list[tuple[str, str]] = []
         for server, uri in named:
             known = {resource.uri for resource in manager.resources(server)}

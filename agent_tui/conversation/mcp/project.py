@@ -27,7 +27,9 @@ async def ask_for_project_servers(link: "McpLink", choose: Choose) -> None:
     """Ask for each server of the project that nobody has said anything of with just this
     content; the answers are remembered. The safe answer stands first: it is what a hasty Enter
     chooses."""
-    manager = await link.get_manager()
+    manager = await link.opened()
+    if manager is None:
+        return
     waiting = link.awaiting_approval()
     for at, server in enumerate(waiting):
         options = [Choice(NO, "do not use it"), Choice(YES, "use it")]

@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.timer import Timer
 
-from agent_tui.conversation.mcp.lists import latency
+from agent_tui.conversation.mcp.lists import latency, middle_cut
 from agent_tui.mcp_servers.names import server_prefix
 from agent_tui.mcp_servers.types import McpError, ServerSnapshot
 from agent_tui.tui import messages as m
@@ -284,7 +284,8 @@ class McpText(Drawn):
     # --- the chosen one ---------------------------------------------------------------------
 
     def _details(self, server: ServerSnapshot) -> list[Content]:
-        lines = [self._muted(f"{server.name}  {server.target}")]
+        target = middle_cut(server.target, max(8, self._width - len(server.name) - 1))
+        lines = [self._muted(f"{server.name}  {target}")]
         about = [server.server_title, server.protocol, server.scope]
         if server.resources:
             about.append(count(server.resources, "resource"))

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
+from rich.cells import cell_len, set_cell_size
 from textual import events
 from textual.content import Content
 
@@ -184,6 +185,7 @@ class FormDialog(ServerQuestionDialog):
             names = ", ".join(self._label_of(field) for field in self.form.fields)
             wanted = f"wants: {names}" if names else "wants no details"
             return Content("\n").join([*parts, Content.styled(self._fit(wanted), "$muted")])
+        parts.append(Content(""))
         for at, field in enumerate(self.form.fields):
             parts += self._field_lines(field, here=at == self.at)
         if self.problem:
@@ -210,22 +212,20 @@ class FormDialog(ServerQuestionDialog):
 
     def _field_lines(self, field: Field, *, here: bool) -> list[Content]:
         glyphs = self.glyphs
-        wide = min(LABEL, max((len(self._label_of(f)) for f in self.form.fields), default=0) + 2)
+        wide = max((cell_len(self._label_of(each)) for each in self.form.fields), default=0)
+        wide = min(LABEL, wide + 2)
         label = fit(self._label_of(field), wide - 2, glyphs.ellipsis)
         star = "*" if field.required else " "
         head = Content.assemble(
             (f"{glyphs.prompt} " if here else " " * (len(glyphs.prompt) + 1), "$accent"),
-            (f"{label}{star}".ljust(wide), "bold" if here else ""),
+            (set_cell_size(f"{label}{star}", wide), "bold" if here else ""),
         )
         value = self._value(field, here=here, room=self._width - wide - 3)
         lines = [Content.assemble(head, value)]
         indent = " " * (wide + len(glyphs.prompt) + 1)
-        if field.error:
-            lines.append(Content.styled(indent + self._fit(field.error), "$failed"))
-        elif here and field.description:
-            lines.append(Content.styled(self._fit(indent + field.description), "$muted"))
-            if not lines[-1].plain.startswith(" "):
-                lines[-1] = Content.assemble(indent, lines[-1])
+        if below := field.error or (field.description if here else ""):
+            text = fit(one_line(below), self._width - len(indent), glyphs.ellipsis)
+            lines.append(Content.styled(indent + text, "$failed" if field.error else "$muted"))
         return lines
 
     def _value(self, field: Field, *, here: bool, room: int) -> Content:
