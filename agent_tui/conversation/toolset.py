@@ -165,7 +165,8 @@ class Toolset:
         self._default, self._all_chosen, self._chosen = default, False, dict(chosen)
         self._made_here = {}
         for name, word in choices.items():
-            exposure = next((e for e in EXPOSURES if e == word), None)
+            known: list[Exposure] = [e for e in EXPOSURES if e == word]
+            exposure = known[0] if known else None
             if exposure is None:
                 self._made_here[name] = word
             else:
