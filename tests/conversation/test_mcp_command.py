@@ -1,5 +1,6 @@
 """/mcp: its words, what it shows, what it keeps, what it says to wrong ones, what it completes."""
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -265,3 +266,18 @@ async def test_what_becomes_of_a_server_is_told_once(tmp_path: Path) -> None:
     notices.changed("b", "needs_auth", 0, None)
     notices.changed("b", "needs_auth", 0, None)
     assert told == ["b is connected: 1 tool.", "b wants you to log in: /mcp login b"]
+
+
+async def test_many_lines_about_a_server_are_told_in_few() -> None:
+    told: list[str] = []
+    notices = ServerNotices(lambda event: told.append(event.text))
+    for number in range(6):
+        notices.note("bad", f"the tool t{number} is left out")
+    notices.note("zoo", "zoo: its list was cut short")
+    assert told == [], "all that comes at once is told together"
+    await asyncio.sleep(0)
+    assert told == [
+        *(f"bad: the tool t{number} is left out" for number in range(3)),
+        "bad: 3 more notes; /mcp tools bad has all.",
+        "zoo: its list was cut short",
+    ]

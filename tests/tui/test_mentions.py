@@ -2,6 +2,8 @@
 
 import pytest
 
+from agent_tui.agent.events import MessageEndEvent, MessageStartEvent
+from agent_tui.agent.messages import TextContent, UserMessage
 from agent_tui.tui.completion import mention_choices
 from tests.tui.conftest import Drive, Driven
 
@@ -76,3 +78,13 @@ def test_where_a_mention_begins(before: str, typed: str | None) -> None:
     choices = mention_choices(before, mentions)
     assert asked == ([] if typed is None else [typed])
     assert [c.replaces for c in choices] == ([] if typed is None else [len(typed) + 1])
+
+
+async def test_a_resource_that_came_along_is_one_line_of_the_transcript(drive: Drive):
+    async with drive() as d:
+        texts = ["look at @zoo:zoo://cage/1", "[resource zoo://cage/1]\n" + "a line inside\n" * 50]
+        message = UserMessage(content=[TextContent(text=text) for text in texts])
+        d.conv.emit(MessageStartEvent(message))
+        d.conv.emit(MessageEndEvent(message))
+        await d.shows("[with zoo://cage/1, 700 characters]")
+        assert "look at @zoo:zoo://cage/1" in d.screen and "a line inside" not in d.screen
