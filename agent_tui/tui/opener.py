@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agent_tui import heap
+from agent_tui.agent.messages import UserMessage
 from agent_tui.tui.asking import ScreenAsker
 from agent_tui.tui.past_tools import show_past
 from agent_tui.tui.presenter import Presenter
 from agent_tui.tui.starter import CannotStartError
+from agent_tui.tui.transcript.said import typed_text
 
 if TYPE_CHECKING:
     from agent_tui.conversation.conversation import Conversation
@@ -103,8 +105,8 @@ class Opener:
         elif self._banner or demo:
             app.transcript.add_markdown(self._banner or WELCOME.replace("·", app.glyphs.info))
         for message in messages:
-            if isinstance(text := getattr(message, "text", None), str) and message.role == "user":
-                app.composer.past.add(text, earlier=True)
+            if isinstance(message, UserMessage):
+                app.composer.past.add(typed_text(message), earlier=True)
         app.composer.commands = lambda: [(c.name, c.usage, c.help) for c in conversation.commands()]
         app.composer.completions = conversation.completions
         app.composer.mentions = conversation.mentions

@@ -190,6 +190,18 @@ async def test_the_tools_of_a_request_stand_in_one_order(work: Path) -> None:
         assert talk.bodies[0]["system"] == talk.bodies[1]["system"]
 
 
+async def test_the_cache_lens_names_what_a_server_changed(work: Path) -> None:
+    async with talking(*[{"text": "Yes."}] * 3, cwd=work) as talk:
+        await talk.say("one " * 2000)
+        await attach(talk, "zoo")
+        await talk.say("two")
+        await talk.say("three")
+        _, broken, whole = talk.all("cache")
+        assert broken.broke and broken.cause == "tools"
+        assert "added zoo__ask" in broken.detail and "system prompt changed" in broken.detail
+        assert not whole.broke
+
+
 # --- who may be asked --------------------------------
 
 

@@ -6,6 +6,7 @@ from agent_tui.agent.events import MessageEndEvent, MessageStartEvent
 from agent_tui.agent.messages import TextContent, UserMessage
 from agent_tui.tui.completion import mention_choices
 from tests.tui.conftest import Drive, Driven
+from tests.tui.fake_conversation import FakeConversation
 
 RESOURCES = [("zoo:zoo://cage/1", "the ape"), ("zoo:zoo://cage/2", "the bear")]
 
@@ -88,3 +89,11 @@ async def test_a_resource_that_came_along_is_one_line_of_the_transcript(drive: D
         d.conv.emit(MessageEndEvent(message))
         await d.shows("[with zoo://cage/1, 700 characters]")
         assert "look at @zoo:zoo://cage/1" in d.screen and "a line inside" not in d.screen
+
+
+async def test_the_history_of_an_earlier_session_holds_what_was_typed(drive: Drive):
+    texts = ["look at @zoo:zoo://cage/1", "[resource zoo://cage/1]\ninside"]
+    earlier = UserMessage(content=[TextContent(text=text) for text in texts])
+    async with drive(conv=FakeConversation(messages=[earlier])) as d:
+        await d.press("up")
+        assert d.draft == texts[0]
