@@ -19,7 +19,7 @@ from agent_tui.conversation.toolset import Toolset
 from agent_tui.front import complain, end_with
 from agent_tui.front_options import Options, working_folder
 from agent_tui.front_settings import CANNOT_START, load
-from agent_tui.headless.exit_codes import DONE, USAGE
+from agent_tui.headless.exit_codes import DONE, ERROR, USAGE
 from agent_tui.mcp_servers import McpError
 from agent_tui.text import clean
 
@@ -30,7 +30,7 @@ CATALOGS_S = 2.0
 
 
 def run(words: list[str], config: str | None, *, as_json: bool = False) -> int:
-    """Gives the exit code: 2 for what cannot be done as it was said."""
+    """Gives the exit code: 2 for what cannot be done as it was said, 1 for what failed."""
     try:
         cwd = working_folder()
         loaded = load(Options(config=config), cwd)
@@ -49,10 +49,14 @@ def run(words: list[str], config: str | None, *, as_json: bool = False) -> int:
 
 
 async def _act(words: list[str], cwd: str, plan: McpPlan, as_json: bool) -> int:
+    failures: list[str] = []
+
     def on_event(event: ConversationEvent) -> None:
         match event:
             case NoticeEvent():
                 complain(event.text)
+                if event.level == "error":
+                    failures.append(event.text)
             case ServerQuestionEvent(kind="login"):
                 _ask_for_code(link, event)
             case _:
@@ -69,7 +73,7 @@ async def _act(words: list[str], cwd: str, plan: McpPlan, as_json: bool) -> int:
         await link.settled()
     finally:
         await link.close()
-    return _tell(result, as_json)
+    return _tell(result, as_json) or (ERROR if failures else DONE)
 
 
 async def _connect(link: McpLink, action: str, names: list[str]) -> None:

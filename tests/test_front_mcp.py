@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from agent_tui import paths
 from agent_tui.cli import app
+from agent_tui.mcp_servers import McpError, McpManager
 from tests.conversation.mcp_making import ZOO_COMMAND, configure, entry
 
 SECRET = "tok-0123456789abcdef"
@@ -88,3 +89,27 @@ def test_a_server_that_does_not_start_is_told_and_kept(mcp: Any) -> None:
     assert "dead" in json.loads(Path(".mcp.json").read_text())["mcpServers"]
     said = mcp("list")
     assert "failed" in said.out and "cannot open the gate" in said.out
+
+
+@pytest.mark.parametrize("typed, code", [("c0de\n", "c0de"), ("", None)])
+def test_a_login_shows_where_and_takes_a_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str, code: str | None
+) -> None:
+    codes: list[str | None] = []
+
+    async def login(self: McpManager, name: str, *, show_url: Any, pasted: Any) -> None:
+        await show_url("https://login.example/authorize?x=1")
+        codes.append(await pasted())
+        if codes[-1] is None:
+            raise McpError("The login was given up.")
+
+    monkeypatch.setattr(McpManager, "login", login)
+    monkeypatch.setattr("agent_tui.front_mcp.open_in_browser", lambda url: False)
+    monkeypatch.chdir(tmp_path)
+    paths.mcp_file().parent.mkdir(parents=True, exist_ok=True)
+    paths.mcp_file().write_text('{"mcpServers": {"web": {"url": "http://127.0.0.1:9/mcp"}}}')
+    said = Said(CliRunner().invoke(app, ["mcp", "login", "web"], input=typed))
+    assert codes == [code]
+    assert said.code == (0 if code else 1)
+    assert "https://login.example/authorize?x=1" in said.out
+    assert ("you are logged in" if code else "The login was given up.") in said.err
