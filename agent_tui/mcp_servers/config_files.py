@@ -151,6 +151,8 @@ def _read_json(path: Path) -> dict[str, Any]:
         ) from None
     except RecursionError:
         raise McpError(f"{clean(path)}: is nested too deeply to be read.") from None
+    except ValueError:  # Python reads no number of more than 4,300 digits
+        raise McpError(f"{clean(path)}: holds a number that is too long to be read.") from None
     if not isinstance(whole, dict):
         raise McpError(f'{clean(path)}: must be an object with a table "mcpServers".')
     return cast(dict[str, Any], whole)

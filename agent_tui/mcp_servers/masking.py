@@ -28,10 +28,9 @@ _PLAIN_HEADERS = frozenset({
     "content-type", "user-agent", "host", "origin", "referer", "mcp-protocol-version",
 })  # fmt: skip
 _SECRET_NAME = re.compile(
-    r"(?i)key|token|secret|passw|pwd|auth|credential|cookie|session|private|signature"
-    r"|(?:^|[_-])(?:pat|pin|sig|code)(?:$|[_-])"
+    r"(?i)key|token|secret|passw|passphrase|passcode|pwd|auth|credential|cookie|session|private"
+    r"|signature|pass(?:$|[_-])|(?:^|[_-])(?:pat|pin|sig|code)(?:$|[_-])"
 )
-_SECRET_OPTION = re.compile(r"(?i)--?[\w-]*(?:key|token|secret|passw|auth|credential)[\w-]*")
 _LIKE_A_KEY = re.compile(r"(?=[^/\\\s]*\d)(?=[^/\\\s]*[A-Za-z])[^/\\\s]{16,}")
 _SCHEME = re.compile(r"(?i)\A(?:bearer|basic|token|apikey|digest)\s+(?P<rest>\S.*)\Z", re.DOTALL)
 
@@ -109,12 +108,17 @@ def secret_values(
     found += [v for k, v in headers.items() if k.lower() not in _PLAIN_HEADERS]
     for before, value in zip(["", *args], args, strict=False):
         option, equals, rest = value.partition("=")
-        if equals and _SECRET_OPTION.fullmatch(option):
+        if equals and _is_secret_option(option):
             found.append(rest)
-        elif _SECRET_OPTION.fullmatch(before) and not value.startswith("-"):
+        elif _is_secret_option(before) and not value.startswith("-"):
             found.append(value)
     found += _secrets_of_url(url)
     return found
+
+
+def _is_secret_option(word: str) -> bool:
+    """--api-key, --pat, -token: an option whose name says that a secret follows."""
+    return word.startswith("-") and "=" not in word and is_secret_name(word.lstrip("-"))
 
 
 def _secrets_of_url(url: str) -> list[str]:
@@ -125,6 +129,8 @@ def _secrets_of_url(url: str) -> list[str]:
         return []
     query = urllib.parse.parse_qsl(parts.query)
     found = [value for name, value in query if is_secret_name(name) or looks_like_key(value)]
+    # Hosted servers give each user an address of their own, with the key in its path.
+    found += [part for part in parts.path.split("/") if looks_like_key(part)]
     return found + ([urllib.parse.unquote(password), password] if password else [])
 
 

@@ -229,6 +229,26 @@ def test_no_list_and_no_message_shows_a_secret():
     assert "MY_PASSWORD=***" in "\n".join(config_lines(SECRET_CONFIG))
 
 
+@pytest.mark.parametrize("name", ["DB_PASS", "MYPASS", "PASS_FILE", "GITHUB_PAT", "app-pwd"])
+def test_one_list_of_names_is_for_variables_options_and_addresses(name: str):
+    option = f"--{name.lower()}"
+    for raw in (
+        {"command": "srv", "env": {name: "s3kret-value"}},
+        {"command": "srv", "args": [option, "s3kret-value"]},
+        {"command": "srv", "args": [f"{option}=s3kret-value"]},
+        {"url": f"https://e.org/mcp?{name}=s3kret-value"},
+        {"url": "https://e.org/mcp/s3kret0value0of0mine/sse"},
+    ):
+        config = parse_server("s", raw)
+        assert "s3kret" not in target_text(config)
+        assert "s3kret" not in "\n".join(config_lines(config))
+        masked = resolve(config, {}, "/").secrets.mask("s3kret-value s3kret0value0of0mine")
+        assert masked.count("s3kret") == 1
+    assert target_text(parse_server("s", {"command": "srv", "args": ["--passive", "on"]})) == (
+        "srv --passive on"
+    )
+
+
 def test_secrets_of_addresses_and_headers():
     config = parse_server("s", {
         "url": "https://me:pa55@e.org/mcp?api_key=k3y12345&page=2",
@@ -287,6 +307,7 @@ def test_all_places_are_read_and_the_nearer_counts(home: Path, project: Path):
         ('{"mcpServers": [1]}', "must be tables of servers by name"),
         ('{"a": {"command": "x"}}', 'put the servers into a table "mcpServers"'),
         ("[" * 100_000, "nested too deeply"),
+        ('{"mcpServers": {"a": {"n": ' + "1" * 5000 + "}}}", "a number that is too long"),
         (b"\xff\xfe{}", "is not UTF-8"),
         ("", ""),
         ("\ufeff{}", ""),
