@@ -1,6 +1,7 @@
 """Getting about in a long conversation: each way, with what has to stand on the screen then."""
 
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 
 from _terminal import COLUMNS, CTRL_END, CTRL_F, ESC, PAGE_UP, ROWS, Terminal
@@ -58,11 +59,17 @@ def get_about(
     part = answers // 2
     middle = range(200_000 + 10_000 * (part - 1), 200_000 + 10_000 * (part + 1))
 
-    def drag(row: int) -> None:
-        column = terminal.lines()[0].find("│") or COLUMNS
+    def drag(row: int) -> float:
+        """The thumb of the scroll bar, held by the mouse, is let go of at this row."""
+        column = terminal.lines()[0].find("│") - 1
         terminal.send(f"\x1b[<0;{column};{ROWS - 4}M")
-        terminal.send(f"\x1b[<32;{column};{row}M")
-        terminal.send(f"\x1b[<0;{column};{row}m")
+        time.sleep(0.1)
+        return _timed(
+            terminal,
+            lambda: terminal.send(f"\x1b[<32;{column};{row}M\x1b[<0;{column};{row}m"),
+            there,
+            f"{low} to {high}",
+        )
 
     def there(lines: list[str]) -> bool:
         found = units(lines)
@@ -75,24 +82,20 @@ def get_about(
             to_end,
         ),
     )
-    for n in range(1):
-        sought = 200_000 + 10_000 * (answers // 3) + 77 + n
-        terminal.send(CTRL_F)
-        terminal.send(f"Finding {sought}"[:-1])
-        terminal.settle(0.1)
-        yield (
-            "search until the match stands",
-            _timed(
-                terminal,
-                lambda: terminal.send(str(sought)[-1]),
-                lambda lines: (
-                    f"Finding {sought}" in "\n".join(lines[2:-5]) and in_order(units(lines[:-3]))
-                ),
-                f"Finding {sought}",
-            ),
-        )
-        terminal.send(ESC)
-        terminal.settle(0.1)
+    sought = f"Finding {200_077 + 10_000 * (answers // 3)}"
+    terminal.send(CTRL_F)
+    terminal.send(sought[:-1])
+    terminal.settle(0.1)
+
+    def found(lines: list[str]) -> bool:
+        return any(sought in line for line in lines[2:-6]) and in_order(units(lines[:-3]))
+
+    yield (
+        "search until the match stands",
+        _timed(terminal, lambda: terminal.send(sought[-1]), found, sought),
+    )
+    terminal.send(ESC)
+    terminal.settle(0.1)
     to_end()
 
 
@@ -104,8 +107,6 @@ def _ends(text: str) -> tuple[str, str]:
 def _timed(
     terminal: Terminal, do: Callable[[], object], test: Callable[[list[str]], bool], what: str
 ) -> float:
-    import time
-
     began = time.monotonic()
     do()
     return terminal.wait_screen(test, what, 20) - began

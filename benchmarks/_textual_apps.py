@@ -44,9 +44,10 @@ class Counter(App[None]):
         self.shown.update("imported")
         await asyncio.sleep(1.5)
         count = 0
-        self.set_interval(0.5, lambda: self.shown.update(f"{count} events"))
+        timer = self.set_interval(0.5, lambda: self.shown.update(f"{count} events"))
         async for _ in await raw_events(*sys.argv[2:]):
             count += 1
+        timer.stop()
         self.shown.update("all read")
 
 

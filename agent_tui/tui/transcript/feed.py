@@ -42,6 +42,8 @@ _BEGINS = frozenset({
 })  # fmt: skip
 """Events behind which no text flows on."""
 
+_FLOWS_ON = frozenset({"text_delta", "toolcall_delta"})
+
 
 class Feed:
     """Changes `layout` as events say. clock: seconds, for elapsed times."""
@@ -105,6 +107,16 @@ class Feed:
         """Bring what changed to the layout; costs what changed since the last time."""
         for _ in self.flush_steps():
             pass
+
+    @staticmethod
+    def may_close(event: Any) -> bool:
+        """The event may end a text: what has come of it is better split before, by
+        split_steps(), than at one go. It may be all that came since the last frame."""
+        return getattr(getattr(event, "event", None), "type", "") not in _FLOWS_ON
+
+    def split_steps(self) -> Iterator[None]:
+        """Split what was taken, in small steps."""
+        return self._page.split_steps()
 
     def flush_steps(self) -> Iterator[None]:
         """flush() in small steps."""

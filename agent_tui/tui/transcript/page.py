@@ -68,13 +68,17 @@ class Page:
         """It took text that is not split yet."""
         self._drains[block] = None
 
-    def flush_steps(self) -> Iterator[None]:
-        """Bring what changed to the layout, in small steps; costs what changed since."""
+    def split_steps(self) -> Iterator[None]:
+        """Split the text that waits for it, in small steps."""
         for block in list(self._drains):
             while block.waiting:
                 self.touch(block, block.drain_some())
                 yield
         self._drains.clear()
+
+    def flush_steps(self) -> Iterator[None]:
+        """Bring what changed to the layout, in small steps; costs what changed since."""
+        yield from self.split_steps()
         dirty, self._dirty = self._dirty, {}
         for block, first in dirty.items():
             if isinstance(block, TextBlock):

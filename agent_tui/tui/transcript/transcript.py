@@ -343,7 +343,10 @@ class Transcript(ScrollView):
         for number in range(len(self._frames.buffer)):
             if not self._frames.buffer:
                 break
-            self._take(self._frames.buffer.popleft())
+            event = self._frames.buffer.popleft()
+            if self._feed.may_close(event):
+                yield from self._feed.split_steps()
+            self._take(event)
             if number % _STEP == _STEP - 1:
                 yield
         yield from self._feed.flush_steps()
