@@ -82,6 +82,7 @@ class McpLink:
         self._told_missing: frozenset[str] = frozenset()
         self._went_without = False
         """A request went out before it was known which servers there are."""
+        self._tools: dict[str, tuple[AgentTool, ...]] = {}
         self._offered: dict[str, tuple[Any, ...]] = {}
         """What the toolset has of each server, without the functions (which are always new)."""
         self._closed = False
@@ -295,12 +296,12 @@ class McpLink:
                 elif event.state != "failed":
                     self._since.pop(event.server, None)
             case t.ToolsChanged():
-                self._offer()
+                self._offer(event.server)
             case t.CatalogChanged():
                 self._catalogs.add((event.server, event.what))
             case t.ServerRemoved():
                 self._notices.forget(event.server)
-                self._offer()
+                self._offer(event.server)
                 self.forget_allowed(event.server)
                 self._emit(McpServerChangedEvent(event.server, "removed"))
             case t.Notice():
@@ -350,14 +351,20 @@ class McpLink:
         if self._manager is not None:
             self._offer()
 
-    def _offer(self) -> None:
-        """Give the toolset what servers offer now; only what changed."""
+    def _offer(self, changed: str = "") -> None:
+        """Give the toolset what servers offer now; only what changed. changed: whose tools are
+        others now; making those of all anew would cost a frame with many servers."""
         manager = self._manager
         if manager is None:
             return
-        found = {name: tuple(manager.tools(name)) for name in manager.servers()}
-        found = {name: tools for name, tools in found.items() if tools}
-        found = self._deferral.apply(found, manager.exposure, self._window())
+        if changed:
+            self._tools[changed] = tuple(manager.tools(changed))
+        for name, tools in self._tools.items():
+            # One whose alias has been given up for another server's sake has a new one.
+            if any(manager.resolve(tool.name) is None for tool in tools):
+                self._tools[name] = tuple(manager.tools(name))
+        self._tools = {name: tools for name, tools in self._tools.items() if tools}
+        found = self._deferral.apply(self._tools, manager.exposure, self._window())
         for name in self._offered.keys() - found.keys():
             self._toolset.withdraw(source_of(name))
         looks = {name: tuple(map(_look, tools)) for name, tools in found.items()}
