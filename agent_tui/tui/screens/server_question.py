@@ -30,7 +30,7 @@ _TITLES = {
     "sampling_result": "would get this answer",
 }
 _YES = {"url": "open it in the browser", "sampling": "run the model", "sampling_result": "send it"}
-LABEL = 22
+LABEL = 30
 """Cells of a field's name, at most."""
 
 
