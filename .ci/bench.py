@@ -1,7 +1,8 @@
 """Run every benchmark (benchmarks/*.py) and fail if one of them fails.
 
 A benchmark is a script that prints what it measured and exits non-zero when it misses its
-bound. Names given as arguments choose: `make bench ARGS="stream transcript"`.
+bound. Names given as arguments choose, and --quick is handed on, which each knows:
+`make bench ARGS="--quick bench_app"`.
 """
 # ruff: noqa: T201
 
@@ -26,10 +27,12 @@ def benchmarks(chosen: list[str]) -> list[Path]:
 
 def main() -> int:
     failed: list[str] = []
-    for script in benchmarks(sys.argv[1:]):
+    quick = [word for word in sys.argv[1:] if word == "--quick"]
+    for script in benchmarks([word for word in sys.argv[1:] if word not in quick]):
         print(f"== {script.stem}", flush=True)
         started = time.monotonic()
-        code = subprocess.run([sys.executable, str(script)], cwd=ROOT, check=False).returncode
+        command = [sys.executable, str(script), *quick]
+        code = subprocess.run(command, cwd=ROOT, check=False).returncode
         print(f"   {'ok' if code == 0 else f'failed ({code})'} {time.monotonic() - started:.1f} s")
         if code != 0:
             failed.append(script.stem)

@@ -213,7 +213,7 @@ class Terminal:
     def lines(self) -> list[str]:
         with self._news:
             assert self._screen is not None
-            return [line.rstrip() for line in self._screen.display]
+            return _rows(self._screen)
 
     def wait_screen(
         self, test: Callable[[list[str]], Any], what: str, seconds: float = 10
@@ -224,7 +224,7 @@ class Terminal:
 
         def holds() -> Any:
             assert self._screen is not None
-            return test([line.rstrip() for line in self._screen.display])
+            return test(_rows(self._screen))
 
         return self._until(holds, what, seconds)
 
@@ -275,3 +275,10 @@ class Terminal:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _rows(screen: pyte.Screen) -> list[str]:
+    """The lines of the screen. pyte's own `display` fails on half of a wide character."""
+    cells = screen.buffer
+    rows = ["".join(cells[y][x].data for x in range(screen.columns)) for y in range(screen.lines)]
+    return [row.rstrip() for row in rows]

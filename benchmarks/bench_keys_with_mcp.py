@@ -72,7 +72,9 @@ def rate(late: list[float], seconds: float) -> float:
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=5.0)
-    seconds = parser.parse_args().seconds
+    parser.add_argument("--quick", action="store_true", help="for two seconds")
+    options = parser.parse_args()
+    seconds = 2.0 if options.quick else options.seconds
     with tempfile.TemporaryDirectory() as name:
         quiet, wild = Path(name, "quiet"), Path(name, "zoo")
         slow = [call for call in zoo_calls(quiet) if call["name"] == "good__slow"]

@@ -91,21 +91,19 @@ class RequestBuilder:
     ) -> dict[str, Any]:
         """As build_request."""
         info = info or model_info(model)
-        messages = self._messages(context, strip_thinking=strip_thinking)
+        offered, left_out = usable_tools(context.tools)
+        messages = self._messages(context, offered, strip_thinking=strip_thinking)
         if not messages:
             raise ApiError("There is nothing to send.", kind="invalid_request",
                            advice="Write a message first.")  # fmt: skip
         max_tokens = options.max_tokens
         if info.max_output is not None:
             max_tokens = min(max_tokens, info.max_output)
-        offered, left_out = usable_tools(context.tools)
         for name, why in left_out.items():
             log.warning("the tool %r is left out of the request: %s", name, why)
         # Deferred tools stand first: the mark of the cache is on the last, and never on such.
         offered.sort(key=lambda tool: not is_deferred(tool))
         tools = [_tool(t, eager=eager_input_streaming) for t in offered]
-        if offered:
-            messages = without_lost_tools(messages, {tool.name for tool in offered})
         system = wire_text(context.system_prompt)
 
         request: dict[str, Any] = {"model": model, "max_tokens": max_tokens}
@@ -123,14 +121,19 @@ class RequestBuilder:
             _mark(request, cache)
         return request
 
-    def _messages(self, context: LLMContext, *, strip_thinking: bool) -> list[Block]:
+    def _messages(
+        self, context: LLMContext, offered: Sequence[AgentTool], *, strip_thinking: bool
+    ) -> list[Block]:
         programs = any(
             str(tool.wire.get("type")).startswith("code_execution_") for tool in context.tools
         )
         history = without_thinking(context.messages) if strip_thinking else context.messages
         with self._lock:
             self._history = self._history.follow(history, programs=programs)
-            return self._history.messages()
+            messages, searches = self._history.messages(), self._history.searches
+            if not offered or not searches:
+                return messages
+            return without_lost_tools(messages, {tool.name for tool in offered}, searches)
 
 
 def without_thinking(messages: Sequence[Message]) -> list[Message]:

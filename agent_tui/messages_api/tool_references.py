@@ -4,7 +4,7 @@ The API refuses a request in which a search has found a tool that is not among i
 good. So what is not there is taken out of the result; the record itself is never changed.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any, cast
 
 Block = dict[str, Any]
@@ -12,16 +12,24 @@ Block = dict[str, Any]
 RESULT = "tool_search_tool_result"
 
 
-def without_lost_tools(messages: list[Block], names: Collection[str]) -> list[Block]:
+def has_search(blocks: Iterable[Block]) -> bool:
+    """Whether the result of a search is among the blocks of an answer."""
+    return any(block["type"] == RESULT for block in blocks)
+
+
+def without_lost_tools(
+    messages: list[Block], names: Collection[str], searches: Iterable[int]
+) -> list[Block]:
     """The messages of a request, with references to these tools only. The same objects where
-    nothing is lost, and copies where something is."""
-    return [_message(message, names) for message in messages]
+    nothing is lost, and copies where something is. searches: where has_search holds."""
+    kept = list(messages)
+    for at in searches:
+        kept[at] = _message(kept[at], names)
+    return kept
 
 
 def _message(message: Block, names: Collection[str]) -> Block:
     content: list[Block] = message["content"]
-    if message["role"] != "assistant" or all(block["type"] != RESULT for block in content):
-        return message
     kept = [_result(block, names) if block["type"] == RESULT else block for block in content]
     if all(new is old for new, old in zip(kept, content, strict=True)):
         return message

@@ -16,6 +16,7 @@ from agent_tui.agent.messages import (
     ToolResultMessage,
     UserMessage,
 )
+from agent_tui.messages_api.tool_references import has_search
 from agent_tui.messages_api.wire_blocks import (
     Block,
     ImageBudget,
@@ -42,6 +43,8 @@ class WireHistory:
         self._images: list[ImageContent] = []
         self._budget = ImageBudget([])
         self._wire: list[WireMessage] = []
+        self.searches: set[int] = set()
+        """Which of messages() hold results of searches for tools (tool_references.py)."""
         self._results: list[Block] = []
         self._texts: list[Block] = []
         self._note: str | None = None
@@ -106,6 +109,8 @@ class WireHistory:
         if self._wire and self._wire[-1]["role"] == "assistant":
             blocks = self._wire.pop()["content"] + blocks
         self._wire.append({"role": "assistant", "content": blocks})
+        if has_search(blocks):
+            self.searches.add(len(self._wire) - 1)
         if message.stop_reason in ("aborted", "error"):
             self._note = ABORTED if message.stop_reason == "aborted" else FAILED
 
