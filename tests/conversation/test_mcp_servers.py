@@ -26,6 +26,7 @@ from tests.conversation.mcp_making import (
     state,
 )
 from tests.faults.helpers import Gate, talking
+from tests.mcp_servers.conftest import animal
 
 
 @pytest.fixture
@@ -437,3 +438,22 @@ async def test_a_tool_of_our_own_outlives_every_server(work: Path) -> None:
         await talk.say("two")
         first, second = ([t["name"] for t in body["tools"]] for body in talk.bodies)
         assert "own" in first and second == ["own"]
+
+
+async def test_a_server_that_had_its_time_keeps_nobody_waiting(work: Path, tmp_path: Path) -> None:
+    """Each server has mcp_wait_s from when it began: a new one has its own, an old one no more."""
+    gate = tmp_path / "gate"
+    told: list[Any] = []
+    link = McpLink(str(work), McpPlan(wait_s=3600.0), Toolset(), told.append)
+    link.begin()
+    manager = await link.get_manager()
+    manager.add(animal("never", "Silent"))
+    link._since["never"] -= 3600.0
+    manager.add(animal("late", "Gated", env={"ZOO_GATE": str(gate)}))
+    waiting = asyncio.create_task(link.wait_ready())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    gate.touch()
+    async with asyncio.timeout(20):
+        assert await waiting == ["never"]
+    await link.close()

@@ -238,12 +238,14 @@ class McpLink:
         loop = asyncio.get_running_loop()
         if not self._opening.done():
             await asyncio.wait({self._opening}, timeout=max(0.0, self._began + limit - loop.time()))
-        while self.connecting():
-            begun = [self._since.get(name, self._began) for name in self.connecting()]
-            left = max(begun) + limit - loop.time()
-            if left <= 0:
-                break
-            await self._wait_until(lambda: not self.connecting(), left)
+
+        def times_left() -> list[float]:
+            """Of the servers that still have some."""
+            begun = (self._since.get(name, self._began) for name in self.connecting())
+            return [left for at in begun if (left := at + limit - loop.time()) > 0]
+
+        while left := times_left():
+            await self._wait_until(lambda: not times_left(), max(left))
         return self.connecting()
 
     async def wait_for(self, servers: Collection[str], wait_s: float) -> None:
