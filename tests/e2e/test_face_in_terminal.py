@@ -63,6 +63,8 @@ def test_a_session_seen_changed_regenerated_and_gone_on_with(
     terminal.wait_for("type to search")
     terminal.send("show_panel")
     terminal.wait_for(lambda shown: "terminal_title" not in shown)
+    terminal.wait_for("show_panel")
+    terminal.send("\x1b[B\x1b[A")  # the row is chosen, also where the list was just drawn
     terminal.send(ENTER)
     terminal.wait_for("take it out of your file")
     terminal.send("false")
