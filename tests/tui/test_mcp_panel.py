@@ -133,3 +133,12 @@ async def test_time_passes_only_while_the_panel_is_seen(drive: Drive):
     async with drive(conv=conversation(server("off", "disabled"))) as d:
         await d.press("f7")
         assert not d.app.query_one(McpPanel).ticking, "nothing of it moves"
+
+
+async def test_what_an_event_names_is_drawn_anew(drive: Drive):
+    async with drive(conv=conversation(server("a"), server("b"))) as d:
+        await d.press("f7")
+        await d.until(lambda: "✓ b" in panel(d))
+        changed(d, server("b", "failed", 0, error="it is gone"))
+        await d.until(lambda: "✗ b" in panel(d))
+        assert "✓ a" in panel(d)
