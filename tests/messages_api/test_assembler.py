@@ -66,6 +66,13 @@ def test_text_in_deltas() -> None:
     assert (message.stop_reason, message.api_id) == ("end_turn", "msg_01")
 
 
+def test_a_text_is_joined_once_and_not_kept_twice() -> None:
+    events, message = run(start(), text(0, "見積", "もり"), end("end_turn"))
+    ended = next(event for event in events if event.type == "text_end")
+    assert isinstance(message.content[0], TextContent)
+    assert ended.block.text is message.content[0].text
+
+
 def test_text_that_the_start_block_brings_is_a_delta_too() -> None:
     events, message = run(start(), whole(0, {"type": "text", "text": "Hi"}), end("end_turn"))
     assert TextDeltaEvent(0, "Hi") in events

@@ -177,3 +177,23 @@ async def test_a_text_that_slept_still_has_its_marks(monkeypatch: Any) -> None:
         [row] = [r for r in transcript._view.frame if "They say" in r.line.shown]
         links = [s.style.link for s in row.line.segments if s.style and s.style.link]
         assert links == ["https://a.org/x", "https://b.org/y", "https://a.org/x"]
+
+
+def test_the_text_of_an_answer_is_kept_once() -> None:
+    """The message holds it anyway: ten megabytes of conversation are not twenty."""
+    value = "A long answer, with a 見積もり in it. " * 50
+    page, content = Page(), text(value)
+    page.stream(*streamed(0, content))
+    page.apply(MessageEndEvent(page.message.model_copy(update={"content": [content]})))
+    assert page.layout.blocks[-1].texts()[0] is content.text
+    loaded = Page()
+    loaded.load(AssistantMessage(content=[content]))
+    loaded.layout.ready(0)
+    assert loaded.layout.blocks[0].texts()[0] is content.text
+
+
+def test_a_text_that_is_shown_otherwise_is_kept_as_shown() -> None:
+    page, content = Page(), text("a \x1b[31mred\x1b[0m lie")
+    page.stream(*streamed(0, content))
+    page.apply(MessageEndEvent(page.message.model_copy(update={"content": [content]})))
+    assert "\x1b" not in "".join(page.layout.blocks[-1].texts())
