@@ -1,7 +1,7 @@
 """Frames: when the transcript works, and how long at a time.
 
 What comes is put into a buffer that is read at most 30 times a second by a coroutine that
-ends when the buffer is empty: idle costs nothing. A frame is made in slices of at most 8 ms,
+ends when the buffer is empty: idle costs nothing. A frame is made in slices of at most 5 ms,
 between which the event loop is free for keys.
 """
 
@@ -22,7 +22,7 @@ FLOOD_FRAME_S = 1 / 10
 CALM_FRAME_S = 1 / 4
 """The same with reduced motion: fewer, larger steps."""
 
-SLICE_S = 0.008
+SLICE_S = 0.005
 """Seconds of work on the event loop before it is given back."""
 
 _SHARE = 3.0

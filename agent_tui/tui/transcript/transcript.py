@@ -1,7 +1,7 @@
 """Transcript: the conversation on the screen, one widget on Textual's Line API.
 
 Events go into a frame buffer that is read at most 30 times a second; what a frame needs is
-laid out in slices of at most 8 ms. No timer runs while nothing moves.
+laid out in slices of at most 5 ms. No timer runs while nothing moves.
 """
 
 import logging
