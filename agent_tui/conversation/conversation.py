@@ -5,10 +5,8 @@ and hands on; it decides little. Everything a face may ask for is a method here.
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict
 from typing import Any, Literal
 
-from agent_tui import paths
 from agent_tui.agent.agent import Agent, AgentBusyError, Phase
 from agent_tui.agent.events import (
     AgentEvent,
@@ -17,7 +15,6 @@ from agent_tui.agent.events import (
     ToolExecutionEndEvent,
     ToolExecutionStartEvent,
     TurnEndEvent,
-    to_json,
 )
 from agent_tui.agent.loop import (
     AgentLoopConfig,
@@ -62,9 +59,12 @@ from agent_tui.conversation.programs import program_number
 from agent_tui.conversation.queue_control import QueueControl, is_command
 from agent_tui.conversation.results import CommandInfo, CommandResult, Submitted
 from agent_tui.conversation.retry import RetryPolicy
+from agent_tui.conversation.session_change import SessionChange
 from agent_tui.conversation.session_link import Restored, SessionLink
 from agent_tui.conversation.session_settings import SessionSettings
 from agent_tui.conversation.settings_change import ConversationSettings
+from agent_tui.conversation.state_json import state_json
+from agent_tui.conversation.submissions import Submissions
 from agent_tui.conversation.system_prompt import build_system_prompt
 from agent_tui.conversation.tool_offer import ToolOffer, make_toolset
 from agent_tui.conversation.usage import UsageTotals
@@ -136,16 +136,13 @@ class Conversation(QueueControl):
             program_number=lambda tool_id: program_number(self.messages, tool_id),
         )  # fmt: skip
         self._policy = retry_policy or RetryPolicy()
-        self._mask = secret_mask(endpoint)
         self._registry = default_registry()
         self._registry.add_source(lambda: self.mcp.prompts.commands())
         self._model_call = ModelCall(stream_function, self._policy, self._emit)
         self._model_call.enter(session)
         self.files = ContainerFiles(endpoint.api, self._model_call.watch)
         self._announced: set[str] = set()
-        self._records: dict[str, asyncio.Event] = {}
         self._last_status: Status = "ready"
-        self._of_session = of_session
         self._in_command = False
         config = AgentLoopConfig(
             model=models.name,
@@ -203,6 +200,14 @@ class Conversation(QueueControl):
         )
         self.tool_offer.instruct = self._model_call.instruct
         self.mcp.tool_offer = self.tool_offer
+        self._submissions = Submissions(
+            self.agent, self.driver, self._link, self.files, self.mcp.mentions
+        )
+        self._change = SessionChange(
+            cwd, self.agent, self._link, self._model_call, self.toolset, self.tool_offer,
+            self.files, self.meters, models, of_session, secret_mask(endpoint),
+            busy=lambda: self.busy, carry=lambda: self._in_command, emit=self._emit,
+        )  # fmt: skip
         self.held_settings = ConversationSettings(self)
         self.remember: Callable[[str, str], None] = lambda name, value: None
         """For a face: (setting, value) that the user has chosen by a command."""
@@ -233,8 +238,7 @@ class Conversation(QueueControl):
         self.meters.on_event(event)
         match event:
             case MessageEndEvent(message=UserMessage() | CustomMessage() as message):
-                if message.id in self._records:
-                    self._records[message.id].set()
+                self._submissions.came(message)
             case MessageEndEvent(message=AssistantMessage() as message):
                 self._model_call.saw_answer(message)
             case ToolExecutionStartEvent() | ToolExecutionEndEvent() | TurnEndEvent():
@@ -295,7 +299,7 @@ class Conversation(QueueControl):
     async def message_of(self, text: str, images: Sequence[ImageContent] = ()) -> UserMessage:
         """What a text says, with the resources that it names (`@server:uri`). Raises
         MentionError (a ValueError) for one that cannot be had; waits for nothing else."""
-        return await self.mcp.mentions.expand(text, images)
+        return await self._submissions.message_of(text, images)
 
     def mentions(self, typed: str) -> list[tuple[str, str]]:
         """(what would stand behind an @, a word about it) for what is typed there."""
@@ -304,32 +308,17 @@ class Conversation(QueueControl):
     async def recorded(self, message: AgentMessage | None = None) -> bool:
         """Until what was asked for is on disk (for a face that says "accepted"): this message
         of the transcript, or what the queue holds. False: it could not be written."""
-        if message is not None and all(m.id != message.id for m in self.messages):
-            waiting = self._records.setdefault(message.id, asyncio.Event())
-            try:
-                async with asyncio.timeout(10):
-                    await waiting.wait()
-            except TimeoutError:
-                return False
-            finally:
-                self._records.pop(message.id, None)
-        return await self._link.written()
+        return await self._submissions.recorded(message)
 
     def submit_message(
         self, message: UserMessage | CustomMessage, kind: Literal["steer", "follow_up"] = "steer"
     ) -> Submitted:
         """As submit, for a message that is already made."""
-        if isinstance(message, UserMessage):
-            message = self.files.attach_to(message)
-        if not self.driver.running:
-            self.driver.start([message])
+        starts = not self.driver.running
+        submitted = self._submissions.give(message, kind)
+        if starts:
             self._set_status("waiting")
-            return Submitted("started")
-        if self.driver.stopping:
-            self.driver.after_stop(message)
-            return Submitted("started")
-        add = self.agent.steer if kind == "steer" else self.agent.follow_up
-        return Submitted(kind, item_id=add(message).id)
+        return submitted
 
     def abort(self, *, pause_queue: bool = True) -> None:
         """Esc: stop the run, pause the queue. Status "stopping" is out before this returns."""
@@ -428,63 +417,17 @@ class Conversation(QueueControl):
     async def clear(self) -> None:
         """A new conversation in a session of its own, with the model, thinking level and tools
         of now. Only while not busy."""
-        old, new = self.session, self._new_session()
-        if old.model is not None:
-            new.record_model(old.model)
-        if old.thinking is not None:
-            new.record_thinking(old.thinking)
-        new.record_tools(self.toolset.choices())
-        await self._enter(new)
+        await self._change.begin_new()
 
     async def open_session(self, session: Session) -> None:
         """Go on in this session: its messages, queue, container, model, thinking level, tools.
         Raises AgentBusyError while busy."""
-        if self._of_session is None:
-            return await self._enter(session)
-        settings = self._of_session.of(session)
-        before = self.models.name
-        model = await self.models.go_on_with(settings.model)
-        try:
-            await self._enter(session, model, settings.thinking)
-        except AgentBusyError:  # a run began while the endpoint was asked
-            self.models.name = before
-            raise
-
-    async def _enter(
-        self, session: Session, model: str = "", thinking: ThinkingLevel | None = None
-    ) -> None:
-        """model, thinking: to go on with; "" and None: those of now. Nothing is awaited before
-        the new session is in place."""
-        if self.busy:
-            raise AgentBusyError
-        # What is in the composer goes with the screen, not with the session left behind.
-        self._link.draft(Draft())
-        before = (self.model, self.thinking)
-        self.agent.set_model(model or self.model, thinking)
-        for name, was, now in zip(
-            ("model", "thinking"), before, (self.model, self.thinking), strict=True
-        ):
-            if was != now:
-                self._emit(SettingChangedEvent(name, now))
-        closing = self._link.switch(session, carry=self._in_command)
-        self._model_call.enter(session)
-        self.tool_offer.enter(
-            self._of_session.tools(session) if self._of_session else session.tools
-        )
-        self.files.enter(session.uploads)
-        self.meters.begin(self.messages, self.session.answers())
-        self._emit(self.usage.event())
-        await closing
-
-    def _new_session(self) -> Session:
-        if not self.keeps:
-            return Session.in_memory(self.cwd)
-        return Session.create(self.cwd, paths.home(), mask=self._mask, face=self.session.face)
+        await self._change.open(session)
 
     @property
     def keeps(self) -> bool:
         """What is said here is written down (False: --no-session)."""
-        return self.session.path is not None and not self.session.read_only
+        return self._change.keeps
 
     @property
     def session(self) -> Session:
@@ -559,29 +502,7 @@ class Conversation(QueueControl):
 
     def state(self) -> dict[str, Any]:
         """DESIGN, RPC `state`, and endpoint {label, demo, source}. Plain JSON values."""
-        container = self.container
-        return {
-            "status": self.status,
-            "model": self.model,
-            "thinking": self.thinking,
-            "session_id": self.session.id,
-            "cwd": self.cwd,
-            "queue": [asdict(entry) for entry in self.queue()],
-            "container": to_json(container) if container else None,
-            "mcp_servers": self.mcp.state(),
-            "usage": {
-                "input": self.usage.input,
-                "output": self.usage.output,
-                "cache_read": self.usage.cache_read,
-                "cache_write": self.usage.cache_write,
-                "cost": self.usage.cost,
-            },
-            "endpoint": {
-                "label": self.endpoint.label,
-                "demo": self.endpoint.demo,
-                "source": self.endpoint.source,
-            },
-        }  # fmt: skip
+        return state_json(self)
 
     async def wait_idle(self) -> None:
         """Until no run is on."""
