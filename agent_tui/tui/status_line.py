@@ -4,9 +4,9 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.timer import Timer
 
+from agent_tui.money import money
 from agent_tui.tui.glyphs import UNICODE, Glyphs
 from agent_tui.tui.lines import fit_content, one_line
-from agent_tui.tui.money import money
 from agent_tui.tui.plain import Drawn
 from agent_tui.tui.status_state import StatusState
 

@@ -8,7 +8,7 @@ from agent_tui.conversation.events import (
     SettingChangedEvent,
     UsageChangedEvent,
 )
-from agent_tui.tui.money import money
+from agent_tui.money import money
 from agent_tui.tui.panels.side_panel import Tabs
 from tests.tui.conftest import Drive, Driven
 from tests.tui.test_panels import panel

@@ -5,7 +5,7 @@ import pytest
 from agent_tui.agent.events import MessageStartEvent, MessageUpdateEvent, TextDeltaEvent
 from agent_tui.agent.messages import AssistantMessage
 from agent_tui.conversation.events import RetryEvent, SettingChangedEvent, UsageChangedEvent
-from agent_tui.tui.money import money
+from agent_tui.money import money
 from tests.tui.conftest import Drive, Driven
 
 

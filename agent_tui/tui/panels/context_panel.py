@@ -13,11 +13,11 @@ from textual.content import Content
 from textual.message import Message
 
 from agent_tui.conversation.context_words import SOURCE_WORDS
+from agent_tui.money import money
 from agent_tui.text import SafeText
 from agent_tui.tui.context_state import ContextState
 from agent_tui.tui.glyphs import UNICODE, Glyphs
 from agent_tui.tui.lines import fit, left_right, one_line
-from agent_tui.tui.money import money
 from agent_tui.tui.plain import Drawn
 
 LABEL: Final = 15

@@ -1,13 +1,13 @@
 """The approval of one call: what exactly will run, who asks, and the answers."""
 
-import json
 import time
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 from textual.content import Content
 
 from agent_tui.conversation.events import PermissionDelayedEvent, PermissionRequestEvent
+from agent_tui.conversation.readable import readable_arguments
 from agent_tui.tui import messages as m
 from agent_tui.tui.glyphs import UNICODE, Glyphs
 from agent_tui.tui.lines import count, one_line
@@ -18,33 +18,6 @@ MAX_CHARS = 60_000
 """Shown in the box; more than that is read with `o` in the editor."""
 
 _DIFF_LOOKS: dict[str, LineLook] = {"+": "added", "-": "removed", "@": "muted", "\\": "muted"}
-
-
-_SPEAKS_FOR_ITSELF = frozenset({
-    ("shell", "command"), ("read", "path"), ("list", "path"), ("glob", "pattern"),
-    ("grep", "pattern"),
-})  # fmt: skip
-"""Tools of our own and the argument that, alone, needs no name beside it."""
-
-
-def readable_arguments(tool: str, arguments: dict[str, Any]) -> str:
-    """All arguments as text, nothing left out: "name: value", longer strings below their name;
-    a command or a path of our own tools alone as it is. Not yet made safe.
-
-    tool: its name, "" for one of an MCP server."""
-    if len(arguments) == 1:
-        name, only = next(iter(arguments.items()))
-        if isinstance(only, str) and (tool, name) in _SPEAKS_FOR_ITSELF:
-            return only
-    lines: list[str] = []
-    for name, value in arguments.items():
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
-        if "\n" in text:
-            lines.append(f"{name}:")
-            lines += ["  " + line for line in text.split("\n")]
-        else:
-            lines.append(f"{name}: {text}")
-    return "\n".join(lines) or "(no arguments)"
 
 
 def _diff_lines(request: PermissionRequestEvent) -> list[TextLine]:

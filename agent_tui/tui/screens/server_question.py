@@ -14,12 +14,12 @@ from textual import events
 from textual.content import Content
 
 from agent_tui.conversation.events import ServerQuestionEvent
+from agent_tui.forms import Field, Form
 from agent_tui.text import SafeText
 from agent_tui.tui import messages as m
 from agent_tui.tui.glyphs import UNICODE, Glyphs
 from agent_tui.tui.lines import count, fit, one_line
 from agent_tui.tui.links import hyperlink
-from agent_tui.tui.screens.form import Field, Form
 from agent_tui.tui.screens.inline import InlineDialog
 from agent_tui.tui.screens.long_text import LongText, TextLine
 

@@ -1,9 +1,7 @@
-"""Dollars on the screen: an unknown cost is never shown as if it were none."""
-
-from agent_tui.tui.glyphs import UNICODE
+"""Dollars for people: an unknown cost is never shown as if it were none."""
 
 
-def money(cost: float | None, at_least: float = 0.0, sign: str = UNICODE.at_least) -> str:
+def money(cost: float | None, at_least: float = 0.0, sign: str = "≥") -> str:
     """ "$0.042"; where a price is unknown "$?", or "≥ $0.042" when so much of it is known."""
     if cost is not None:
         return _dollars(cost)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_tui.forms import Field, Form
 from agent_tui.mcp_servers import form_problem
-from agent_tui.tui.screens.form import Field, Form
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
