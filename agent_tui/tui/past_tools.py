@@ -9,7 +9,7 @@ from agent_tui.agent.messages import (
     ToolCall,
     ToolResultMessage,
 )
-from agent_tui.tui.presenter import MAX_ROWS, ToolsState
+from agent_tui.tui.tools_state import MAX_ROWS, ToolsState
 from agent_tui.tui.transcript.tool_text import was_stopped
 
 

@@ -10,7 +10,7 @@ from agent_tui.agent.messages import (
 )
 from agent_tui.conversation.session_link import Restored
 from agent_tui.tui.past_tools import show_past
-from agent_tui.tui.presenter import MAX_ROWS, ToolsState
+from agent_tui.tui.tools_state import MAX_ROWS, ToolsState
 from tests.tui.conftest import Drive
 from tests.tui.fake_conversation import FakeConversation
 

@@ -23,7 +23,8 @@ from agent_tui.conversation.events import (
     StatusChangedEvent,
     UsageChangedEvent,
 )
-from agent_tui.tui.presenter import MAX_ROWS, Presenter, short_argument
+from agent_tui.tui.presenter import Presenter
+from agent_tui.tui.tools_state import MAX_ROWS, short_argument
 from tests.tui.conftest import FakeClock
 
 PROGRAM = {"type": "code_execution_20250825", "tool_id": "srv1"}

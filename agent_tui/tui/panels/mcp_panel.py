@@ -22,7 +22,7 @@ from agent_tui.tui.glyphs import UNICODE, Glyphs
 from agent_tui.tui.keys import bindings
 from agent_tui.tui.lines import count, elapsed, fit, left_right, one_line
 from agent_tui.tui.plain import Drawn
-from agent_tui.tui.presenter import ToolRow
+from agent_tui.tui.tools_state import ToolRow
 
 LOG_LINES = 12
 ERROR_LINES = 4

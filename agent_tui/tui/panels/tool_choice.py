@@ -7,7 +7,7 @@ from textual.scroll_view import ScrollView
 
 from agent_tui.tui import messages as m
 from agent_tui.tui.keys import bindings
-from agent_tui.tui.presenter import ToolRow
+from agent_tui.tui.tools_state import ToolRow
 
 ENDED = frozenset({"done", "failed", "stopped"})
 

@@ -16,7 +16,7 @@ from agent_tui.text import duration
 from agent_tui.tui.glyphs import UNICODE, Glyphs
 from agent_tui.tui.lines import count, elapsed, fit
 from agent_tui.tui.panels.tool_choice import ToolChoice
-from agent_tui.tui.presenter import ToolRow, ToolsState
+from agent_tui.tui.tools_state import ToolRow, ToolsState
 
 _Line = list[tuple[str, str]]
 """Pieces of a line: (component class, safe text)."""
