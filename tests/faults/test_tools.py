@@ -1,7 +1,7 @@
 """Faults of tools: commands that hang or leak, output without end, edits that race, ways round
 the approval, keys in the environment. Each with the very input that was reported."""
 
-# ruff: noqa: ASYNC221, ASYNC240
+# ruff: noqa: ASYNC240
 
 import asyncio
 import json
@@ -270,7 +270,7 @@ async def is_asked(asked: Asked, call: Any) -> bool:
     """Whether this call waits for an answer; it is refused then."""
     task = asyncio.create_task(asked.approvals.before_tool_call(call))
     async with asyncio.timeout(5):
-        while not task.done() and not asked.approvals.open_requests:
+        while not task.done() and not asked.approvals.open_requests:  # noqa: ASYNC110
             await asyncio.sleep(0.001)  # what a path really is, is looked up in a thread
     if task.done():
         return task.result() is not None
@@ -334,7 +334,7 @@ async def test_C15_options_and_wrappers_are_other_commands(tmp_path: Path, other
     assert await is_asked(asked, context("shell", "t3", command=other))
 
 
-# --- keys ------------------------------------------------------------------------------------------
+# --- keys ---------------------------------------------------------------------------------
 
 
 async def test_C17_our_key_is_in_no_childs_environment(
