@@ -118,8 +118,8 @@ def test_all_is_back_after_kill_9_and_nothing_is_sent_by_itself(
     assert "asked by a script" not in shown, "the newest session here is of -p"
     continued.wait_for("was passed over")
     assert continued.draft().strip() == "look at [pasted 30 lines]"
-    assert "high" in continued.lines()[-1]
-    assert continued.panel().count("touch ") == 2, "the calls of before"
+    continued.wait_for(lambda _: "high" in continued.lines()[-1])
+    continued.wait_for(lambda _: continued.panel().count("touch ") == 2)  # the calls of before
     assert len(server.requests()) == before, "something went out by itself"
 
 
