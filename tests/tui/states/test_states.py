@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.tui.states import answers, starting  # noqa: F401
+from tests.tui.states import answers, calls, composing, starting  # noqa: F401
 from tests.tui.states.harness import STATES, Picture, State
 
 
