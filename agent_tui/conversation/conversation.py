@@ -440,7 +440,7 @@ class Conversation(QueueControl):
     def record_draft(self, draft: Draft) -> None:
         """What stands in the composer, at rest: it is there again when the session is. A command
         line is not kept: it may hold a secret."""
-        self._link.draft(Draft() if is_command(draft.text) else draft)
+        self._link.draft(draft.without(is_command))
 
     def notice(self, level: Literal["info", "warning", "error"], text: str) -> None:
         """Tell the user something, from the program itself."""

@@ -149,7 +149,8 @@ def _is_begun(info: SessionInfo, data: bytes) -> bool:
         for parsed in read_line(Line(number, line), lambda _: True):
             if isinstance(parsed, Record):
                 tree.apply(parsed)
-    info.draft = _one_line(tree.draft.whole)
+    shown = tree.draft if tree.draft.text or not tree.draft.stash else tree.draft.stash[-1]
+    info.draft = _one_line(shown.whole)
     return bool(tree.draft or tree.uploads or tree.queue.items())
 
 

@@ -147,13 +147,23 @@ class PasteRecord(_Record):
     text: str
 
 
+class StashedDraft(BaseModel):
+    """A draft that was put away; fields as in DraftRecord."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    text: str
+    pastes: dict[str, str] | None = None
+
+
 class DraftRecord(_Record):
     """The text in the composer; the last one counts. pastes: of each placeholder that stands in
-    it for a paste, the id of the paste's record."""
+    it for a paste, the id of the paste's record. stash: the drafts put away, newest last."""
 
     type: Literal["draft"] = "draft"
     text: str
     pastes: dict[str, str] | None = None
+    stash: list[StashedDraft] | None = None
 
 
 class LeafRecord(_Record):
@@ -211,7 +221,7 @@ _NOT_MASKED = {
 # Left out of a line when None; a reader gets the same by default.
 _OPTIONAL = {
     "outcome", "message", "item_id", "kind", "steer", "follow_up", "delivered", "landed", "pastes",
-    "face", "local",
+    "face", "local", "stash",
 }  # fmt: skip
 
 

@@ -42,6 +42,7 @@ from agent_tui.sessions.records import (
     QueueOp,
     QueueRecord,
     Record,
+    StashedDraft,
     ThinkingRecord,
     ToolOutcomeRecord,
     ToolsRecord,
@@ -393,13 +394,25 @@ class Session:
         Each paste is written once, however often the text around it changes."""
         if draft == self._tree.draft:
             return _done(True)
+        stash = [
+            StashedDraft(text=away.text, pastes=self._recorded_pastes(away)) for away in draft.stash
+        ]
+        record = DraftRecord(
+            parent_id=self._tree.leaf,
+            text=draft.text,
+            pastes=self._recorded_pastes(draft),
+            stash=stash or None,
+        )
+        return self._record(record, begins=bool(draft))
+
+    def _recorded_pastes(self, draft: Draft) -> dict[str, str] | None:
+        """The ids of their records, by placeholder; those not yet written are written."""
         pastes: dict[str, str] = {}
         for name, text in draft.pastes.items():
             if text not in self._tree.pastes:
                 self._record(PasteRecord(parent_id=self._tree.leaf, text=text), begins=True)
             pastes[name] = self._tree.pastes[text]
-        record = DraftRecord(parent_id=self._tree.leaf, text=draft.text, pastes=pastes or None)
-        return self._record(record, begins=bool(draft))
+        return pastes or None
 
     def move_leaf(self, record_id: str | None) -> Ticket:
         """The next message follows this record; None: it begins anew. Raises KeyError."""

@@ -4,7 +4,7 @@ The tree: each record names its parent; message records and those after them mak
 branches. The active leaf is the last message record unless a leaf record moved it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_tui.agent.message_queue import QueueKind
 from agent_tui.agent.messages import (
@@ -27,6 +27,7 @@ from agent_tui.sessions.records import (
     PasteRecord,
     QueueRecord,
     Record,
+    StashedDraft,
     ThinkingRecord,
     ToolOutcomeRecord,
     ToolsRecord,
@@ -241,18 +242,26 @@ class SessionTree:
 
     def _apply_draft(self, record: DraftRecord) -> str | None:
         held = {record_id: text for text, record_id in self.pastes.items()}
-        named = record.pastes or {}
-        known = {name: held[of] for name, of in named.items() if of in held}
-        self.draft = Draft(record.text, known)
-        return "names a paste that could not be read" if len(known) < len(named) else None
+        whole = True
+
+        def with_pastes(draft: DraftRecord | StashedDraft) -> Draft:
+            nonlocal whole
+            named = draft.pastes or {}
+            known = {name: held[of] for name, of in named.items() if of in held}
+            whole = whole and len(known) == len(named)
+            return Draft(draft.text, known)
+
+        stash = tuple(with_pastes(away) for away in record.stash or ())
+        self.draft = replace(with_pastes(record), stash=stash)
+        return None if whole else "names a paste that could not be read"
 
     def _draft_was_sent(self, message: AgentMessage | None) -> None:
         """What is sent is a draft no more, by the very record that holds it: a crash leaves the
         one or the other, never both and never none."""
         if not isinstance(message, UserMessage):
             return
-        if self.draft and message.text == self.draft.whole:
-            self.draft = Draft()
+        if self.draft.text and message.text == self.draft.whole:
+            self.draft = self.draft.sent()
         if message.uploads:
             sent = {upload.file_id for upload in message.uploads}
             self.uploads = [upload for upload in self.uploads if upload.file_id not in sent]

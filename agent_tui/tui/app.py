@@ -14,12 +14,11 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
-from textual.message import Message
 
 from agent_tui.tui import messages as m
 from agent_tui.tui.actions import ScreenActions
 from agent_tui.tui.completion import CompletionList
-from agent_tui.tui.composer import Composer, ErrandChanged
+from agent_tui.tui.composer import Composer, LabelChanged
 from agent_tui.tui.crash import CalmCrash
 from agent_tui.tui.desk import Desk, Level
 from agent_tui.tui.draft_keeper import DraftKeeper
@@ -255,7 +254,7 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
                 self.transcript.clear()
                 self.presenter.clear()
                 self.view.panels()
-                self.drafts.changed()  # what is typed by now belongs to the new session
+                self.drafts.record()  # what is typed and put away by now belongs to the new session
             case "login":
                 self.opener.log_in()
             case "reload":
@@ -349,24 +348,23 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
         self.desk.recall()
 
     @on(m.EditorRequested)
-    def _edit_draft(self) -> None:
-        self.run_worker(self._visit_editor(self.composer.draft, keep=True), exit_on_error=False)
+    def _edit(self, message: m.EditorRequested) -> None:
+        self.run_worker(self._visit_editor(message.text, message.saved), exit_on_error=False)
 
     @on(m.ReadAll)
     def _read_all(self, message: m.ReadAll) -> None:
-        self.run_worker(self._visit_editor(message.text, keep=False), exit_on_error=False)
+        self.run_worker(self._visit_editor(message.text), exit_on_error=False)
 
-    async def _visit_editor(self, text: str, *, keep: bool) -> None:
-        """keep: what was saved becomes the draft."""
+    async def _visit_editor(
+        self, text: str, saved: Callable[[str], None] = lambda text: None
+    ) -> None:
+        """saved() gets what was saved there."""
         from agent_tui.tui.external_editor import EditorError, visit_editor
 
         try:
-            saved = await visit_editor(self, text)
+            saved(await visit_editor(self, text))
         except EditorError as error:
             self.notice("warning", str(error))
-        else:
-            if keep:
-                self.composer.load(saved)
 
     @on(m.QueueAction)
     def _queue_action(self, message: m.QueueAction) -> None:
@@ -407,10 +405,9 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
 
     @on(m.DialogsChanged)
     @on(m.DraftChanged)
-    @on(ErrandChanged)
-    def _composer_changed(self, message: Message) -> None:
-        if isinstance(message, ErrandChanged):
-            self.composer_rule.label = message.label
+    @on(LabelChanged)
+    def _composer_changed(self) -> None:
+        self.composer_rule.label = self.composer.label
         self._hint()
 
     def on_descendant_focus(self) -> None:

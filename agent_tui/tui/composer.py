@@ -19,8 +19,9 @@ from agent_tui.tui import messages as m
 from agent_tui.tui.completion import Choice, CompletionList, command_choices, mention_choices
 from agent_tui.tui.input_history import InputHistory
 from agent_tui.tui.keys import KeyTable
-from agent_tui.tui.lines import one_line
-from agent_tui.tui.paste_collapse import PasteCollapse
+from agent_tui.tui.lines import count, one_line
+from agent_tui.tui.paste_area import PasteArea
+from agent_tui.tui.paste_collapse import PasteCollapse, fits_in_place
 
 
 @dataclass(slots=True)
@@ -39,12 +40,8 @@ class Errand:
     name: str = ""
 
 
-class ErrandChanged(Message):
-    """An errand began or ended; label "" when it ended."""
-
-    def __init__(self, label: str) -> None:
-        super().__init__()
-        self.label = label
+class LabelChanged(Message):
+    """What stands above the composer has changed (Composer.label)."""
 
 
 def _text_area_actions() -> dict[str, str]:
@@ -57,8 +54,8 @@ def _text_area_actions() -> dict[str, str]:
     return found
 
 
-class Composer(TextArea):
-    """A TextArea that grows to eight lines. offer_key: a dialog that waits may take a key.
+class Composer(PasteArea):
+    """A text area that grows to eight lines. offer_key: a dialog that waits may take a key.
 
     actions: key → Textual action, the text area's own and those of keys.py.
     """
@@ -73,7 +70,8 @@ class Composer(TextArea):
         self.cursor_blink = False
         self.match_cursor_bracket = False
         self.completion = completion
-        self.actions = _text_area_actions() | (keys or KeyTable()).actions()
+        self.key_table = keys or KeyTable()
+        self.actions = _text_area_actions() | self.key_table.actions()
         self.past = InputHistory()
         self.commands: Callable[[], Sequence[tuple[str, str, str]]] = tuple
         self.completions: Callable[[str], Sequence[tuple[str, str]]] = lambda line: ()
@@ -83,7 +81,8 @@ class Composer(TextArea):
         self.offer_key: Callable[[str], bool] = lambda key: False
         self.keys_are_elsewhere: Callable[[], bool] = lambda: False
         self.errand: Errand | None = None
-        self._pastes = PasteCollapse()
+        self.stash: list[Draft] = []
+        """Drafts put away, newest last."""
         self._searching: str | None = None
         self._known_empty = True
         self._closed_list_for: str | None = None
@@ -95,7 +94,7 @@ class Composer(TextArea):
     @property
     def draft(self) -> str:
         """The whole text, pastes and all."""
-        return self._pastes.expand(self.text)
+        return self.pastes.expand(self.text)
 
     @property
     def is_empty(self) -> bool:
@@ -107,28 +106,73 @@ class Composer(TextArea):
         waiting = self.errand.draft if self.errand is not None else self._searching
         if waiting is None:
             waiting = self.past.left_draft
-        text = self.text if waiting is None else self._pastes.collapse(waiting)
-        return Draft(text, self._pastes.named_in(text))
+        text = self.text if waiting is None else self.pastes.collapse(waiting)
+        return Draft(text, self.pastes.named_in(text), tuple(self.stash))
 
     def bring_back(self, draft: Draft) -> None:
-        """The draft of an earlier time, its pastes folded as they were. Where something has been
-        typed already, that stays and the draft goes into the history."""
+        """The draft of an earlier time, its pastes folded as they were, and what was put away
+        then. Where something has been typed already, that stays and the draft goes into the
+        history."""
+        if draft.stash:
+            self.stash[:0] = draft.stash
+            self._label_changed()
+        if not draft.text:
+            return
         if self.is_empty and self.errand is None:
-            self._pastes = PasteCollapse(draft.pastes)
-            self.load(draft.text)
+            self._put(draft)
         else:
             self.past.add(draft.whole)
 
+    def _put(self, draft: Draft) -> None:
+        """Into the empty composer."""
+        self.text = self.pastes.adopt(draft.text, draft.pastes)
+        self.move_cursor(self.document.end)
+        self._closed_list_for = self.text
+
+    # --- the stash -----------------------------------------------------------------------
+
+    def action_stash(self) -> None:
+        """Put the draft away; on an empty composer: bring back the one put away last."""
+        key = self.key_table.first("stash")
+        if self.errand is not None or self._searching is not None:
+            self.post_message(m.Flash("First end what you edit here: Enter or Esc."))
+        elif not self.is_empty:
+            self.past.leave()
+            self.stash.append(Draft(self.text, self.pastes.named_in(self.text)))
+            self.take_draft()
+            self._label_changed()
+            self.draft_changed()
+        elif self.stash:
+            self._put(self.stash.pop())
+            self._label_changed()
+            self.draft_changed()
+        else:
+            self.post_message(m.Flash(f"No draft is put away. {key} puts away what is typed."))
+
+    @property
+    def label(self) -> str:
+        """What stands above the composer: what it is lent for, else how many drafts wait."""
+        if self.errand is not None:
+            return self.errand.label
+        if not self.stash:
+            return ""
+        one = "it" if len(self.stash) == 1 else "one"
+        key = self.key_table.first("stash")
+        return f"{count(len(self.stash), 'draft')} stashed ({key} brings {one} back)"
+
+    def _label_changed(self) -> None:
+        self.post_message(LabelChanged())
+
     def load(self, text: str) -> None:
         """Replace the draft; the cursor goes to its end."""
-        self.text = self._pastes.collapse(text)
+        self.text = self.pastes.collapse(text)
         self.move_cursor(self.document.end)
 
     def take_draft(self) -> str:
         """The draft, which is then empty."""
         text = self.draft
         self.text = ""
-        self._pastes = PasteCollapse()
+        self.pastes = PasteCollapse()
         self._searching = None
         self.completion.hide()
         return text
@@ -156,7 +200,7 @@ class Composer(TextArea):
         self.completion.hide()
         self.load(text)
         self.focus()
-        self.post_message(ErrandChanged(errand.label))
+        self._label_changed()
 
     def end_errand(self, *, left: bool) -> None:
         """left: given up (Esc) rather than saved."""
@@ -167,7 +211,7 @@ class Composer(TextArea):
             errand.leave()
         self.load(errand.draft)
         self.move_cursor(errand.cursor)
-        self.post_message(ErrandChanged(""))
+        self._label_changed()
 
     # --- keys --------------------------------------------------------------------------
 
@@ -209,20 +253,41 @@ class Composer(TextArea):
         self._offered("paste")
         self.last_key_at = self.clock()
         self.past.leave()
-        self._type(self._pastes.take(text))
+        self._type(self.pastes.take(text))
 
     def action_paste(self) -> None:
         """What was cut or copied here; the terminal's own paste comes as a paste event."""
-        self.paste(self.app.clipboard)
+        self.past.leave()
+        self._type(self.cut_or_copied())
 
-    def action_delete_left(self) -> None:
-        """As the text area's; right behind a placeholder it removes that whole."""
-        row, column = self.cursor_location
-        name = self._pastes.placeholder_ending_at(self.document.get_line(row)[:column])
-        if name is None or not self.selection.is_empty:
-            super().action_delete_left()
+    def action_open_paste(self) -> None:
+        """The folded paste at the cursor: into the text, or into the editor when the text area
+        would grow slow of it."""
+        where = self.placeholder_at_cursor()
+        if where is None:
+            self.post_message(m.Flash("Put the cursor beside a folded paste to open it."))
+            return
+        name = self.get_text_range(*where)
+        content = self.pastes.content(name) or ""
+        if fits_in_place(content):
+            end = self.replace(content, *where, maintain_selection_offset=False).end_location
+            self.move_cursor(end)
         else:
-            self.delete((row, column - len(name)), (row, column))
+            self.post_message(
+                m.EditorRequested(content, lambda saved: self._paste_edited(name, saved))
+            )
+
+    def _paste_edited(self, name: str, saved: str) -> None:
+        """What the editor saved of a paste takes its place, as one step of undo."""
+        if saved == (self.pastes.content(name) or "").removesuffix("\n"):
+            return
+        for row in range(self.document.line_count):
+            for start, end in self.placeholders(row):
+                if self.document.get_line(row)[start:end] == name:
+                    self.replace(self.pastes.take(saved), (row, start), (row, end))
+                    return
+        self.past.add(saved)
+        self.post_message(m.Flash("That paste is no longer in the draft: what you saved is at Up."))
 
     def action_send(self) -> None:
         self._show_list()  # what is typed now counts, not what the list was made for
@@ -291,7 +356,16 @@ class Composer(TextArea):
             self.action_delete_right()
 
     def action_editor(self) -> None:
-        self.post_message(m.EditorRequested())
+        self.post_message(m.EditorRequested(self.draft, self._edited))
+
+    def _edited(self, saved: str) -> None:
+        """What the editor saved is the draft now; undo brings back the one before."""
+        if saved != self.draft.removesuffix("\n"):
+            self.replace(
+                self.pastes.collapse(saved), (0, 0), self.document.end,
+                maintain_selection_offset=False,
+            )  # fmt: skip
+            self._closed_list_for = self.text
 
     def action_recall(self) -> None:
         if self.errand is None:

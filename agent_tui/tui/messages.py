@@ -1,5 +1,6 @@
 """The Textual messages of the screen: small, whole things; deltas never travel this way."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -51,8 +52,12 @@ class RecallRequested(Message):
     """Alt+Up: edit the last queued message."""
 
 
+@dataclass
 class EditorRequested(Message):
-    """Ctrl+G: write the draft in an editor."""
+    """Write this text in an editor; saved() gets what was saved."""
+
+    text: str
+    saved: "Callable[[str], None]"
 
 
 @dataclass

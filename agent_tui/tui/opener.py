@@ -137,7 +137,7 @@ class Opener:
                 app.notice("warning", notice)
             app.show_queue()
             self._draw()
-            app.drafts.changed()  # what stands in the composer by now belongs to this session
+            app.drafts.record()  # what is typed and put away by now belongs to this session
 
     def pick_session(self, sessions: Sequence[Mapping[str, Any]]) -> None:
         """/resume: choose one of `sessions` ({id, first_prompt, messages, age})."""

@@ -6,6 +6,7 @@ from agent_tui.conversation.results import CommandResult
 from agent_tui.conversation.session_link import Restored
 from agent_tui.drafts import Draft
 from agent_tui.tui import draft_keeper
+from agent_tui.tui.paste_collapse import MARK
 from tests.tui.conftest import Drive
 from tests.tui.fake_conversation import FakeConversation
 
@@ -29,7 +30,7 @@ async def test_it_is_recorded_at_rest_with_its_pastes(drive: Drive):
         await d.paste(BIG)
         await d.type(" please")
         await d.until(lambda: d.conv.drafts and d.conv.drafts[-1].whole == f"look at {BIG} please")
-        assert d.conv.drafts[-1].text == "look at [pasted 30 lines] please"
+        assert d.conv.drafts[-1].text == f"look at [pasted{MARK}30 lines] please"
         assert len(d.conv.drafts) <= 3, "at rest, not at each key"
 
 

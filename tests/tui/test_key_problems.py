@@ -57,8 +57,8 @@ def test_what_is_right_is_not_a_problem(changes: dict[str, str]) -> None:
 
 
 def test_two_changes_that_clash_are_told_once() -> None:
-    (problem,) = key_problems(KeyTable({"editor": "f9", "recall": "f9"}))
-    assert "F9 is also" in problem
+    (problem,) = key_problems(KeyTable({"editor": "f12", "recall": "f12"}))
+    assert "F12 is also" in problem
 
 
 def test_a_changed_key_wins_over_one_that_was_there() -> None:

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tui.text import SafeText
-from agent_tui.tui.paste_collapse import PasteCollapse, normalize
+from agent_tui.tui.paste_collapse import MARK, PasteCollapse, fits_in_place, normalize
 
 
 def test_line_ends_of_terminals_become_newlines():
@@ -17,14 +17,14 @@ def test_a_big_paste_is_a_placeholder_that_holds_all_of_it():
     pastes = PasteCollapse()
     text = "\n".join(f"line {i}" for i in range(10_000))
     name = pastes.take(text.replace("\n", "\r"))
-    assert name == "[pasted 10,000 lines]"
+    assert name == f"[pasted{MARK}10,000 lines]"
     assert pastes.expand(f"see {name}!") == f"see {text}!"
 
 
 def test_one_endless_line_says_how_long_it_is():
     pastes = PasteCollapse()
     name = pastes.take("x" * 400_000)
-    assert name == "[pasted 400,000 characters]"
+    assert name == f"[pasted{MARK}400,000 characters]"
     assert pastes.expand(name) == "x" * 400_000
 
 
@@ -37,6 +37,38 @@ def test_two_pastes_of_one_size_stay_apart():
 
 def test_a_text_that_looks_like_a_placeholder_but_is_none_stays():
     assert PasteCollapse().expand("[pasted 3 lines]") == "[pasted 3 lines]"
+
+
+def test_a_text_typed_like_a_placeholder_is_none_beside_a_real_one():
+    pastes = PasteCollapse()
+    name = pastes.take("a\n" * 50)
+    typed = name.replace(MARK, " ")
+    assert pastes.expand(f"{typed} {name}") == f"{typed} " + "a\n" * 50
+    assert pastes.spans(typed) == []
+
+
+def test_the_placeholders_of_another_draft_keep_what_they_stand_for():
+    pastes, others = PasteCollapse(), PasteCollapse()
+    mine, theirs = pastes.take("a\n" * 50), others.take("b\n" * 50)
+    assert mine == theirs
+    adopted = pastes.adopt(f"see {theirs}", others.named_in(theirs))
+    assert pastes.expand(f"{adopted}, {mine}") == "see " + "b\n" * 50 + ", " + "a\n" * 50
+
+
+def test_a_paste_within_a_paste_is_folded_as_the_longer_one():
+    pastes = PasteCollapse()
+    inner = "x\n" * 50
+    outer = f"before\n{inner}after\n"
+    pastes.take(inner)
+    name = pastes.take(outer)
+    assert pastes.collapse(f"see {outer}") == f"see {name}"
+
+
+def test_what_fits_in_place():
+    assert fits_in_place("line\n" * 432)
+    assert not fits_in_place("line\n" * 10_000)
+    assert not fits_in_place("x" * 400_000)
+    assert not fits_in_place("a\x1bb\n" * 20), "it would not be shown as it is"
 
 
 def test_control_characters_of_a_small_paste_are_shown_not_obeyed():
