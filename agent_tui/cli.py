@@ -119,6 +119,10 @@ ResumeOption = Annotated[
 NoSessionOption = Annotated[
     bool, typer.Option("--no-session", help="Keep nothing of this conversation on disk.")
 ]
+PlainOption = Annotated[
+    bool,
+    typer.Option("--plain", help="Plain lines for screen readers: nothing is drawn again."),
+]
 AppendSystemOption = Annotated[
     str | None, typer.Option("--append-system-prompt", help="Add this to the system prompt.")
 ]
@@ -150,8 +154,11 @@ def chat(
     max_turns: MaxTurnsOption = None,
     max_cost: MaxCostOption = None,
     max_seconds: MaxSecondsOption = None,
+    plain: PlainOption = False,
 ) -> None:
     options = _options(locals())
+    if plain:
+        options.flags["screen_reader"] = True
     if text in ("rpc", "offline", "mcp"):
         _fail(f"options of `{text}` come after it: agent-tui {text} [OPTIONS]")
     if output not in ("text", "json", "stream-json"):

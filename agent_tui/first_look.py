@@ -32,6 +32,7 @@ class FirstLook:
     theme: str = "auto"
     show_panel: bool = True
     show_thinking: str = "folded"
+    screen_reader: bool = False
 
 
 _Check = Callable[[Any], bool]
@@ -98,6 +99,7 @@ PLAIN: dict[str, _Check] = {
     "theme": _one_of(*THEME_NAMES),
     "show_panel": _flag,
     "show_thinking": _one_of("folded", "open", "hidden"),
+    "screen_reader": _flag,
 }
 """For some settings: whether a value is right beyond doubt. What is not here is not plain."""
 

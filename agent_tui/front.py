@@ -6,9 +6,10 @@ in front_settings.py, and the faces without a screen in front_headless.py.
 """
 
 import gc
+import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent_tui.first_look import first_look
 from agent_tui.front_options import Options, StartError, working_folder
@@ -23,10 +24,10 @@ def complain(message: str) -> None:
 
 
 def interactive(options: Options, first_prompt: str) -> int:
-    """The Textual app: gives the exit code. Settings that are plainly right are loaded after
-    the first paint, the others before it; the endpoint is chosen after it."""
+    """The Textual app, or plain lines: gives the exit code. Settings that are plainly right are
+    loaded after the first paint, the others before it; the endpoint is chosen after it."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        complain("the screen needs a terminal; use -p TEXT for a run without one")
+        complain("a conversation needs a terminal; use -p TEXT for a run without one")
         return USAGE
     # What is made until the conversation is there stays: looking through it for garbage, again
     # and again while it grows, is a tenth of the start. heap.settle switches it on again.
@@ -46,6 +47,10 @@ def interactive(options: Options, first_prompt: str) -> int:
         except front_settings.CANNOT_START as error:
             complain(str(error))
             return USAGE
+    if plain_lines_wanted(options, loaded.settings if loaded else look):
+        from agent_tui.front_lines import lines
+
+        return lines(options, cwd, loaded, first_prompt)
     from agent_tui.tui.run import run_app
     from agent_tui.tui.starter import CannotStartError, Starter
 
@@ -73,6 +78,13 @@ def interactive(options: Options, first_prompt: str) -> int:
     )
     settings = loaded.settings if loaded else look
     return end_with(lambda: run_app(settings=settings, starter=starter, first_prompt=first_prompt))
+
+
+def plain_lines_wanted(options: Options, settings: Any) -> bool:
+    """--plain, the setting screen_reader, or a terminal on which nothing can be drawn."""
+    return bool(options.flags.get("screen_reader") or settings.screen_reader) or (
+        os.environ.get("TERM") == "dumb"
+    )
 
 
 def end_with(run: Callable[[], int]) -> int:

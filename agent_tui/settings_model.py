@@ -286,6 +286,12 @@ class Settings(BaseSettings):
         title="Reduced motion",
         description="Nothing glides or blinks, and what streams comes in fewer, larger steps.",
     )
+    screen_reader: bool = Field(
+        default=False,
+        title="Screen reader",
+        description="Plain lines instead of a screen: everything that happens is appended as a "
+        "line of words, nothing is drawn again. Also --plain, and where TERM is dumb.",
+    )
     notify: Literal["auto", "bell", "osc9", "off"] = Field(
         default="auto",
         title="Notifications",
