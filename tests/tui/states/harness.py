@@ -109,6 +109,12 @@ def held(turn: Turn, *, short_of: int = 3) -> Turn:
     return turn | {"hang": "mid_stream", "cut_after": sum(1 for _ in events_) - short_of}
 
 
+def recorded(name: str) -> Turn:
+    """An answer as it was recorded at the service."""
+    path = Path(__file__).parents[2] / "data" / "recordings" / f"{name}.sse"
+    return {"raw_sse": path.read_text("utf-8")}
+
+
 class Clock:
     """Seconds that pass only when the user waits."""
 

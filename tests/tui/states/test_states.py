@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 
-from tests.tui.states import answers, calls, composing, starting  # noqa: F401
+from tests.tui.states import (  # noqa: F401
+    answers,
+    calls,
+    composing,
+    queueing,
+    starting,
+    troubles,
+)
 from tests.tui.states.harness import STATES, Picture, State
 
 
