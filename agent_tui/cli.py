@@ -2,6 +2,7 @@
 inside the commands, so that --version and --help stay fast.
 """
 
+import io
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -74,7 +75,9 @@ def _root(
 
 
 def _fail(message: str, code: int = 2) -> NoReturn:
-    print(f"agent-tui: {message}", file=sys.stderr)  # noqa: T201
+    from agent_tui.text import SafeText  # it quotes what was typed
+
+    print(f"agent-tui: {SafeText(message)}", file=sys.stderr)  # noqa: T201
     raise SystemExit(code)
 
 
@@ -285,4 +288,8 @@ def offline_serve(
 
 def main() -> None:
     """The console script."""
+    for stream in (sys.stdout, sys.stderr):
+        # In a locale without Unicode a character that it lacks is a "?" and no crash (fault D27).
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     app(prog_name="agent-tui")

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 def complain(message: str) -> None:
-    print(f"agent-tui: {message}", file=sys.stderr)  # noqa: T201
+    from agent_tui.text import SafeText  # it may quote a file, or what a server said
+
+    print(f"agent-tui: {SafeText(message)}", file=sys.stderr)  # noqa: T201
 
 
 def interactive(options: Options, first_prompt: str) -> int:

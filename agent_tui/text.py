@@ -182,6 +182,25 @@ def wire_text(text: str) -> str:
     return _NOT_ON_WIRE.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
+_NOT_IN_JSON = re.compile(rf"[\x7f-\x9f{_UNSEEN}{_TAGS}]")
+
+
+def terminal_safe_json(text: str) -> str:
+    r"""JSON text of the same value: what a terminal acts on (C1 controls, DEL) and what a reader
+    cannot see (bidirectional marks, tags, ...) as `\u202e`. C0 controls JSON escapes itself."""
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return _NOT_IN_JSON.sub(lambda match: _UTF16.sub(_escape, match[0]), text)
+
+
+_UTF16 = re.compile(".", re.DOTALL)
+
+
+def _escape(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
 # --- cutting, masking, counting -------------------------------------------------------
 
 _CLUSTER_LIMIT = 32  # no cluster of real text is longer; a pile of marks must still be cut

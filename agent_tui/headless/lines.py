@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from agent_tui.text import whole_surrogates
+from agent_tui.text import terminal_safe_json, whole_surrogates
 
 log = logging.getLogger(__name__)
 
@@ -158,11 +158,14 @@ class LineWriter:
 
 
 def encode_line(value: dict[str, Any]) -> bytes:
-    """One line of UTF-8 JSON, newline included."""
+    """One line of UTF-8 JSON, newline included; nothing in it acts on a terminal."""
     try:
-        return to_json(value, inf_nan_mode="null", fallback=str) + b"\n"
+        line = to_json(value, inf_nan_mode="null", fallback=str)
     except ValueError:  # half a surrogate pair, or nested very deeply
-        return json.dumps(_plain(value), ensure_ascii=False).encode("utf-8") + b"\n"
+        line = json.dumps(_plain(value), ensure_ascii=False).encode("utf-8")
+    if not line.isascii() or b"\x7f" in line:
+        line = terminal_safe_json(line.decode("utf-8")).encode("utf-8")
+    return line + b"\n"
 
 
 def _plain(value: Any) -> Any:

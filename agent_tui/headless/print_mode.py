@@ -6,6 +6,7 @@ stream-json: every event as a line. Nothing is asked: a call that would ask is r
 """
 
 import asyncio
+import codecs
 import json
 import signal
 import sys
@@ -19,7 +20,7 @@ from agent_tui.conversation.event_hub import AnyEvent
 from agent_tui.conversation.events import NoticeEvent, RetryEvent
 from agent_tui.conversation.mcp.mentions import MentionError
 from agent_tui.headless.exit_codes import SIGNALLED, USAGE, exit_code
-from agent_tui.text import wire_text
+from agent_tui.text import SafeText, terminal_safe_json, wire_text
 
 Output = Literal["text", "json", "stream-json"]
 
@@ -50,7 +51,9 @@ class PrintFace:
             case "text":
                 if text and last is not None:
                     text = with_sources(last)
-                    self._write(text if text.endswith("\n") else text + "\n")
+                    text = text if text.endswith("\n") else text + "\n"
+                    # On a terminal a person reads it; a program gets all of the text.
+                    self._write(SafeText(text) if self._out.isatty() else wire_text(text))
             case "json":
                 self._line(
                     {
@@ -94,19 +97,22 @@ class PrintFace:
         self._say(text)
 
     def _line(self, value: dict[str, Any]) -> None:
-        self._write(json.dumps(value, ensure_ascii=False) + "\n")
+        # A locale without Unicode loses nothing either: it gets all of it escaped.
+        ascii_only = codecs.lookup(self._out.encoding or "utf-8").name != "utf-8"
+        line = wire_text(json.dumps(value, ensure_ascii=ascii_only))
+        self._write(terminal_safe_json(line) + "\n")
 
     def _write(self, text: str) -> None:
         if self._closed:
             return
         try:
-            self._out.write(wire_text(text))
+            self._out.write(text)
             self._out.flush()
         except BrokenPipeError:
             self._closed = True
 
     def _say(self, text: str) -> None:
-        self._err.write(f"agent-tui: {wire_text(text)}\n")
+        self._err.write(f"agent-tui: {SafeText(text)}\n")
         self._err.flush()
 
 
