@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from agent_tui.mcp_servers.config import ConfigError
+from agent_tui.mcp_servers.http import is_not_mcp
 from agent_tui.mcp_servers.life import Life, Surroundings, is_mcp_error, root_of, words_of
 from agent_tui.mcp_servers.oauth import auth_reason
 from agent_tui.mcp_servers.server_process import ServerEndedError
@@ -54,6 +55,9 @@ class ServerConnection:
         self._life: Life | None = None
         self._left_behind: set[asyncio.Task[Any]] = set()
         self._sse = around.config.transport == "sse"
+        self._turns_to_sse = False
+        self._said_to_post = ""
+        """What the server answered before the older transport was tried."""
         self._was_connected = False
         self._failures = 0
         self.state: ServerState = "connecting"
@@ -155,6 +159,9 @@ class ServerConnection:
             if self._again:
                 self._failures = 0
                 continue
+            if self._turns_to_sse:
+                self._turns_to_sse = False
+                continue
             if life is not None and life.wants_auth:
                 if life.store is not None and life.store.changed():
                     continue
@@ -246,8 +253,12 @@ class ServerConnection:
             if life.trouble and life.trouble not in text:
                 text = f"{life.trouble}: {text}" if is_mcp_error(error) else life.trouble
             if self._try_sse(error, life):
-                return "it answers only in the older way", True
-            return text, True
+                self._said_to_post = text
+                return "", True
+            if self._said_to_post and life.since is None:
+                # Neither way: what it said to the first is what says most.
+                text, self._said_to_post, self._sse = self._said_to_post, "", False
+            return text, not is_not_mcp(error)
         text = words_of(error)
         if life.process.ended_by_itself:
             await life.process.settle()
@@ -259,7 +270,7 @@ class ServerConnection:
         """A URL whose transport nobody named and that knows no POST is tried as SSE, once."""
         guessed = self.around.config.guessed and not self._sse and life.since is None
         if guessed and is_mcp_error(error) and any(s in str(error) for s in ("404", "405")):
-            self._sse = True
+            self._sse = self._turns_to_sse = True
             return True
         return False
 

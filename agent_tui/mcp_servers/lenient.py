@@ -16,6 +16,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self, cast
 
+from agent_tui.mcp_servers.readable import UNREADABLE, UNREADABLE_WORDS
 from agent_tui.text import clean, cut
 
 log = logging.getLogger(__name__)
@@ -89,8 +90,10 @@ class Tap:
         message = item.message
         result = getattr(message, "result", None)
         if result is None:
-            if getattr(message, "error", None) is not None:
+            if (error := getattr(message, "error", None)) is not None:
                 self._asked.pop(_key(message.id), None)
+                if error.code == UNREADABLE and error.message.startswith("Failed to parse"):
+                    error.message = UNREADABLE_WORDS  # those of the SDK quote its parser
             return True
         method, asked_at = self._asked.pop(_key(message.id), ("", 0.0))
         if method and method not in ("tools/call", "prompts/get", "resources/read"):

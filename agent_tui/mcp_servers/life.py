@@ -229,6 +229,7 @@ class Life:
             on_session_lost=self._lose_session,
             on_trouble=self.suspect,
             on_stream_trouble=self._on_stream_trouble,
+            on_note=around.noted,
         )
         return _tapped(http_transport(self._resolved, news, sse=self._sse, auth=auth), self.tap)
 

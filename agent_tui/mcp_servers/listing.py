@@ -1,6 +1,7 @@
 """What a server offers: tools, resources, templates and prompts, all pages of them, bounded."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -9,6 +10,8 @@ from agent_tui.mcp_servers.lenient import raw_of
 from agent_tui.mcp_servers.schemas import Repaired, UnusableSchema, repair
 from agent_tui.mcp_servers.types import PromptArgument, PromptInfo, ResourceInfo
 from agent_tui.text import clean, cut, sendable
+
+log = logging.getLogger(__name__)
 
 MAX_PAGES = 100
 MAX_ITEMS = 2_000
@@ -109,6 +112,10 @@ def _listed(raw: Json) -> ListedTool:
         repaired = repair(input_schema)
     except UnusableSchema as error:
         return ListedTool(name, title, description, problem=str(error))
+    except Exception:
+        # A shape nobody thought of costs that tool, not the list.
+        log.warning("the schema of the tool %s could not be looked at", name, exc_info=True)
+        return ListedTool(name, title, description, problem="its schema cannot be made legal")
     notes += repaired.notes
     return ListedTool(name, title, description, repaired, tuple(notes), input_schema=input_schema)
 

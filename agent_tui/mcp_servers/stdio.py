@@ -6,12 +6,12 @@ messages are read in a thread, and an answer that is no valid one fails its own 
 
 import asyncio
 import contextlib
-import json
 from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
+from agent_tui.mcp_servers.readable import IN_THREAD, read_message
 from agent_tui.mcp_servers.server_log import ServerLog
-from agent_tui.mcp_servers.server_process import BEGINNINGS, ServerEndedError, ServerProcess
+from agent_tui.mcp_servers.server_process import ServerEndedError, ServerProcess
 from agent_tui.text import clean, cut
 
 Note = Callable[[str], None]
@@ -19,7 +19,6 @@ Note = Callable[[str], None]
 
 MAX_JUNK = 2 * 1024 * 1024
 """Bytes on stdout, since the last message, that are none."""
-_IN_THREAD = 64 * 1024
 
 
 @contextlib.asynccontextmanager
@@ -66,18 +65,21 @@ async def stdio_transport(
 async def messages(
     process: ServerProcess, server_log: ServerLog, note: Note
 ) -> AsyncGenerator[Any]:
-    """The JSON-RPC messages of a process. Other lines go to the log, and note hears of the first;
-    too many of them are the end, with the first of them as the reason."""
+    """The JSON-RPC messages of a process; note hears of those that could not be read as they are.
+    Other lines go to the log, and note hears of the first; too many of them are the end, with
+    the first of them as the reason."""
     junk = 0
     first_junk = ""
     while (line := await process.lines.next()) is not None:
-        if len(line) > _IN_THREAD:
-            found = await asyncio.to_thread(parse_line, line)
+        if len(line) > IN_THREAD:
+            read = await asyncio.to_thread(read_message, line)
         else:
-            found = parse_line(line)
-        if found:
+            read = read_message(line)
+        for trouble in read.troubles:
+            note(trouble)
+        if read.messages:
             junk = 0
-            for message in found:
+            for message in read.messages:
                 yield message
             continue
         server_log.feed("stdout", line + b"\n")
@@ -96,41 +98,3 @@ def _first_words(output: bytes) -> str:
     """The first line in it that says something, short."""
     lines = output[:400].decode("utf-8", "replace").splitlines()
     return next((said for line in lines if (said := clean(cut(line, 80)).strip())), "")
-
-
-def parse_line(line: bytes) -> list[Any]:
-    """The messages of a line: one, those of a batch, or none. An answer that breaks the rules
-    becomes an error for its call, which would else wait for ever."""
-    from mcp_types import jsonrpc_message_adapter as adapter
-
-    start = line.lstrip()[:1]
-    if start not in BEGINNINGS:
-        return []
-    if start == b"{":
-        with contextlib.suppress(ValueError):
-            return [adapter.validate_json(line, by_name=False)]
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return []
-    found: list[Any] = []
-    for item in value if isinstance(value, list) else [value]:
-        with contextlib.suppress(ValueError):
-            found.append(adapter.validate_python(mended(item), by_name=False))
-    return found
-
-
-def mended(item: Any) -> Any:
-    """An invalid answer as an error answer with its id; all else as it is."""
-    if not isinstance(item, dict) or "method" in item or not isinstance(item.get("id"), int | str):
-        return item
-    error = item.get("error")
-    if isinstance(item.get("result"), dict) and error is None:
-        return {"jsonrpc": "2.0", "id": item["id"], "result": item["result"]}
-    code, text = -32603, "The server sent an answer that is not valid JSON-RPC."
-    if isinstance(error, dict):
-        text = str(error.get("message") or text)
-        code = error["code"] if type(error.get("code")) is int else code
-    elif error:
-        text = str(error)
-    return {"jsonrpc": "2.0", "id": item["id"], "error": {"code": code, "message": text}}

@@ -115,6 +115,24 @@ class Keeper:
         return self.manager.snapshot(server).warnings
 
 
+async def garbled(keeper: Keeper) -> None:
+    """What can be said of an answer is kept; where there is nothing, the call fails with a
+    reason."""
+    for name, says in [
+        ("digits", "so many"), ("deep", "[left out: what is nested more than 128 levels deep]"),
+        ("deep300", "300 of them"), ("latin1", "caf\ufffd"), ("surrogate", "half \ufffd of it"),
+        ("control", "a\tb"),
+    ]:  # fmt: skip
+        result = await keeper.call(f"zoo__{name}")
+        assert not result.is_error and says in text_of(result), name
+    for name in ("broken", "cut"):
+        result = await keeper.call(f"zoo__{name}")
+        assert result.is_error, name
+        assert text_of(result) == (
+            "The MCP server zoo refused: The server's answer cannot be read: it is not valid JSON."
+        )
+
+
 @pytest.fixture
 def outputs(tmp_path: Path) -> Path:
     folder = tmp_path / "outputs"

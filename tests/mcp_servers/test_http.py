@@ -7,7 +7,7 @@ import json
 import pytest
 
 from agent_tui.mcp_servers.config import parse_server
-from tests.mcp_servers.conftest import Keeper, text_of, until
+from tests.mcp_servers.conftest import Keeper, garbled, text_of, until
 from tests.mcp_servers.zoo_http import HttpZoo, Visit
 
 
@@ -148,9 +148,10 @@ async def test_a_server_that_is_away_for_a_while_comes_back(keeper: Keeper, monk
     ("status", "body", "kind", "says"),
     [
         (502, "<h1>Bad gateway</h1>", "text/html", "HTTP 502 Bad Gateway"),
-        (404, "nothing", "text/plain", "HTTP 404 Not Found"),
+        (404, "nothing", "text/plain", "there is nothing at this address (HTTP 404)"),
         (403, '{"error": "no seat"}', "application/json", 'HTTP 403 Forbidden: {"error": "no'),
-        (200, "<h1>Welcome</h1>", "text/html", "Unexpected content type: text/html"),
+        (200, "<h1>Welcome</h1>", "text/html", "is no MCP server: it sent a web page"),
+        (200, "{", "application/json", "answer cannot be read: it is not valid JSON"),
     ],
 )
 async def test_an_error_of_http_is_named(
@@ -164,6 +165,84 @@ async def test_an_error_of_http_is_named(
         add(keeper, zoo.url, type="http")
         snapshot = await keeper.state("zoo", "failed")
         assert says in (snapshot.error or "")
+        assert "<" not in (snapshot.error or "")
+
+
+@pytest.mark.parametrize("way", ["json", "stream", "sse"])
+async def test_answers_that_no_parser_takes_end_their_call_at_once(keeper: Keeper, way: str):
+    with HttpZoo("Garbled") as zoo:
+        zoo.answers_in_json = way == "json"
+        if way == "sse":
+            add(keeper, f"{zoo.base}/sse", type="sse", call_timeout_s=600)
+        else:
+            add(keeper, zoo.url, call_timeout_s=600)
+        snapshot = await keeper.state("zoo", "connected")
+        assert set(snapshot.left_out) == {"nested", "abyss"}
+        await garbled(keeper)
+        assert "an answer of it is not valid JSON, so its call has failed" in keeper.notices("zoo")
+        assert text_of(await keeper.call("zoo__echo", text="x")) == "x"
+        await keeper.manager.close()
+
+
+async def test_an_answer_that_cannot_be_unpacked_is_one_clear_line(keeper: Keeper):
+    def refuse(visit: Visit) -> bool:
+        visit.reply(200, b"no gzip at all", "application/json", content_encoding="gzip")
+        return True
+
+    with HttpZoo(refuse=refuse) as zoo:
+        add(keeper, zoo.url, type="http")
+        snapshot = await keeper.state("zoo", "failed")
+        assert snapshot.error == "its answer is compressed in a way that cannot be read"
+
+
+@pytest.mark.parametrize("kind", ["http", "sse"])
+async def test_a_circle_of_redirects_is_left_and_named(keeper: Keeper, kind: str):
+    def refuse(visit: Visit) -> bool:
+        visit.reply(307, location="/b" if visit.path != "/b" else "/a")
+        return True
+
+    with HttpZoo(refuse=refuse) as zoo:
+        add(keeper, zoo.url, type=kind)
+        snapshot = await keeper.state("zoo", "failed")
+        assert snapshot.error == "it redirects in a circle: /mcp → /b → /a → /b"
+        # It is not tried again, and each request went round once.
+        assert snapshot.retry_in_s is None and len(zoo.requests) <= 6
+
+
+async def test_a_redirect_to_another_server_is_not_followed_and_named(keeper: Keeper):
+    def refuse(visit: Visit) -> bool:
+        visit.reply(302, location="https://login.example/in?state=s3cret")
+        return True
+
+    with HttpZoo(refuse=refuse) as zoo:
+        add(keeper, zoo.url)
+        snapshot = await keeper.state("zoo", "failed")
+        assert snapshot.error == (
+            "it redirects to https://login.example/in: if that is the server, give its address"
+        )
+
+
+async def test_a_redirect_within_the_server_is_followed(keeper: Keeper):
+    def refuse(visit: Visit) -> bool:
+        if visit.path != "/start":
+            return False
+        visit.reply(307, location="/mcp")
+        return True
+
+    with HttpZoo(refuse=refuse) as zoo:
+        add(keeper, f"{zoo.base}/start")
+        await keeper.state("zoo", "connected")
+        assert text_of(await keeper.call("zoo__echo", text="x")) == "x"
+
+
+async def test_an_address_with_nothing_is_said_to_have_nothing(keeper: Keeper, monkeypatch):
+    monkeypatch.setattr("agent_tui.mcp_servers.connection._pause_s", lambda failures: 0.01)
+    with HttpZoo() as zoo:
+        add(keeper, f"{zoo.base}/nowhere")
+        await until(lambda: keeper.manager.snapshot("zoo").retry_in_s is None
+                    and keeper.manager.state("zoo") == "failed")  # fmt: skip
+        told = {e.error for e in keeper.events if getattr(e, "state", "") == "failed"}
+        assert told == {"there is nothing at this address (HTTP 404)"}
 
 
 async def test_nobody_at_the_address(keeper: Keeper):

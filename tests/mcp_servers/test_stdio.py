@@ -1,5 +1,6 @@
 """Lines of a server's output: messages, batches, broken answers, and what is none."""
 
+import asyncio
 import json
 import os
 from pathlib import Path
@@ -8,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_tui.mcp_servers.readable import mended, mended_events, read_message
 from agent_tui.mcp_servers.server_log import BURST, MAX_FILE, ServerLog
 from agent_tui.mcp_servers.server_process import child_environment
-from agent_tui.mcp_servers.stdio import mended, parse_line
 
 ANSWER = {"jsonrpc": "2.0", "id": 1, "result": {"a": 1}}
 
@@ -20,9 +21,9 @@ def as_json(messages: list) -> list:
 
 
 def test_a_line_is_a_message_or_a_batch_of_them():
-    assert as_json(parse_line(json.dumps(ANSWER).encode())) == [ANSWER]
+    assert as_json(read_message(json.dumps(ANSWER).encode()).messages) == [ANSWER]
     notice = {"jsonrpc": "2.0", "method": "x"}
-    assert as_json(parse_line(json.dumps([ANSWER, notice]).encode())) == [ANSWER, notice]
+    assert as_json(read_message(json.dumps([ANSWER, notice]).encode()).messages) == [ANSWER, notice]
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,7 @@ def test_a_line_is_a_message_or_a_batch_of_them():
     [b"Starting...", b"{not json}", b"[1, 2]", b"{}", b'"text"', b"\xff\xfe{", b"[" * 50_000],
 )
 def test_what_is_no_message_is_none(line: bytes):
-    assert parse_line(line) == []
+    assert read_message(line).messages == []
 
 
 @pytest.mark.parametrize(
@@ -48,12 +49,56 @@ def test_a_broken_answer_still_answers(answer: dict, comes: object):
     found = mended(answer)
     assert found["id"] == 1
     assert comes in (found, *found.get("error", {}).values())
-    assert len(parse_line(json.dumps(answer).encode())) == 1
+    assert len(read_message(json.dumps(answer).encode()).messages) == 1
 
 
 @given(st.binary(max_size=40))
 def test_any_line_can_be_read(line: bytes):
-    parse_line(line)
+    assert isinstance(read_message(line).messages, list)
+
+
+@pytest.mark.parametrize(
+    ("line", "answers"),
+    [
+        (b'{"id":7,"result":{"id":8,"x":nope}}', [7]),
+        (b'{"result":{"a":[{"id":8}], nope},"id":"seven"}', ["seven"]),
+        (b'{"result":{"text":"\\"id\\":8"} nope,"id":7}', [7]),
+        # A request of the server is no answer to ours, whatever its number.
+        (b'{"id":7,"method":"roots/list","params":nope}', []),
+        (b'{"result":{"id":7},nope}', []),
+    ],
+)
+def test_whose_answer_it_is_that_cannot_be_read(line: bytes, answers: list):
+    read = read_message(line)
+    assert [message.id for message in read.messages] == answers
+    assert [m.error.code for m in read.messages] == [-32700] * len(answers)
+    assert bool(read.troubles) is bool(answers)
+
+
+def test_what_nobody_can_read_takes_no_more_time_than_its_length():
+    """Quotes and brackets that never end: looked through once, not once for each of them."""
+    for piece in (b'\\"', b"[", b'"', b"9"):
+        assert read_message(b'{"id":7,"result":' + piece * 300_000).messages[0].id == 7
+
+
+@given(st.recursive(st.none() | st.integers() | st.text(), lambda inner: st.lists(inner)))
+def test_a_stream_of_events_is_the_same_however_it_is_cut(value: object):
+    text = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"v": value}})
+    whole = f": hi\r\n\r\nevent: message\ndata: {text}\n\nid: 1\ndata: {{broken\n\n".encode()
+
+    async def mend(data: bytes) -> bytes:
+        return data if b"broken" not in data else b"{}"
+
+    async def collect(size: int) -> bytes:
+        async def pieces():
+            for at in range(0, len(whole), size):
+                yield whole[at : at + size]
+
+        return b"".join([piece async for piece in mended_events(pieces(), mend)])
+
+    expected = whole.replace(b"{broken", b"{}")
+    for size in (1, 3, 1000):
+        assert asyncio.run(collect(size)) == expected
 
 
 def test_the_environment_of_a_server_is_chosen():

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from agent_tui.agent.tools import ToolContext
-from agent_tui.mcp_servers import life
+from agent_tui.mcp_servers import life, schemas
 from agent_tui.mcp_servers.types import Notice, ServerChanged, ToolsChanged
 from agent_tui.processes import process
 from tests.mcp_servers import zoo
 from tests.mcp_servers.conftest import (
     Keeper,
     content_of,
+    garbled,
     is_private,
     size_of,
     text_of,
@@ -217,6 +218,42 @@ async def test_answers_that_are_no_json_rpc_fail_their_own_call_only(keeper: Kee
         assert result.is_error and says in text_of(result)
     assert text_of(await keeper.call("zoo__bare")) == "without a version"
     assert text_of(await keeper.call("zoo__echo", text="x")) == "x"
+
+
+async def test_answers_that_no_parser_takes_end_their_call_at_once(keeper: Keeper):
+    keeper.add("zoo", "Garbled", call_timeout_s=600)
+    await keeper.ready()
+    await garbled(keeper)
+    # The notice names the server, and says what happened.
+    assert Notice("zoo", "an answer of it is not valid JSON, so its call has failed") in (
+        keeper.events
+    )
+    assert text_of(await keeper.call("zoo__echo", text="x")) == "x"
+
+
+async def test_a_schema_beyond_every_parser_costs_its_own_tool(keeper: Keeper):
+    keeper.add("zoo", "Garbled")
+    snapshot = await keeper.state("zoo", "connected")
+    assert set(snapshot.left_out) == {"nested", "abyss"}
+    for name in ("nested", "abyss"):
+        said = f"the tool {name} is left out: its schema is nested more than 64 levels deep"
+        assert Notice("zoo", said) in keeper.events
+    # A number that nobody can read costs that one word of its schema.
+    assert keeper.tools()["zoo__huge"].parameters["properties"] == {"a": {}}
+    assert text_of(await keeper.call("zoo__echo", text="x")) == "x"
+
+
+async def test_a_tool_that_nobody_can_make_sense_of_costs_itself(keeper: Keeper, monkeypatch):
+    def repair(schema):
+        if "a" in (schema.get("properties") or {}):
+            raise RuntimeError("a shape nobody thought of")
+        return schemas.Repaired(schema)
+
+    monkeypatch.setattr("agent_tui.mcp_servers.listing.repair", repair)
+    keeper.add("zoo", "Garbled")
+    snapshot = await keeper.state("zoo", "connected")
+    assert snapshot.left_out["nested"] == "its schema cannot be made legal"
+    assert "zoo__echo" in keeper.tools()
 
 
 # --- servers that do not start, answer or stay ----------------------------------------------------

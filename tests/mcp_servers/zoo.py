@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
-Send = Callable[[Json], None]
+Send = Callable[[Any], None]
+"""Takes a message, or bytes that are to be sent in the place of one."""
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -213,6 +214,10 @@ class Animal:
 
 def notify(send: Send, method: str, **params: Any) -> None:
     send({"jsonrpc": "2.0", "method": method} | ({"params": params} if params else {}))
+
+
+def encoded(message: Any) -> bytes:
+    return message if isinstance(message, bytes) else json.dumps(message).encode()
 
 
 def diary(entry: Json) -> None:
@@ -425,6 +430,59 @@ class Rude(Animal):
         return None
 
 
+class Garbled(Animal):
+    """Answers that no parser takes, and a list with such things in it."""
+
+    TEXT = b'{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"SAID"}]MORE}}'
+    ANSWERS: dict[str, bytes] = {
+        "digits": TEXT.replace(b"SAID", b"so many").replace(
+            b"MORE", b',"structuredContent":{"id":99,"n":' + b"9" * 5_000 + b"}"
+        ),
+        "deep": b'{"jsonrpc":"2.0","id":ID,"result":{"content":[],"structuredContent":{"n":'
+        + b"[" * 5_000 + b"]" * 5_000 + b"}}}",
+        "deep300": b'{"result":{"content":[{"type":"text","text":"300 of them"}],'
+        b'"structuredContent":'
+        + b'{"a":' * 300 + b"1" + b"}" * 300 + b'},"id":ID,"jsonrpc":"2.0"}',
+        "latin1": TEXT.replace(b"SAID", b"caf\xe9").replace(b"MORE", b""),
+        "surrogate": TEXT.replace(b"SAID", b"half \\ud83d of it").replace(b"MORE", b""),
+        "control": TEXT.replace(b"SAID", b"a\tb").replace(b"MORE", b""),
+        "broken": b'{"jsonrpc":"2.0","result":{"content":[{"id":98,"text":nope}]},"id":ID}',
+        "cut": b'{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"and th',
+    }  # fmt: skip
+
+    def tools(self) -> list[Json]:
+        deep: Any = {"type": "string"}
+        for _ in range(150):
+            deep = {"type": "object", "properties": {"a": deep}}
+        names = [*self.ANSWERS, "echo"]
+        plain = [{"name": name, "inputSchema": schema()} for name in names]
+        return [*plain, {"name": "nested", "inputSchema": deep}]
+
+    def answer(self, method: str, params: Json, message: Json, send: Send) -> Json | None:
+        if method != "tools/list":
+            return super().answer(method, params, message, send)
+        listed = json.dumps({"jsonrpc": "2.0", "id": message["id"],
+                             "result": {"tools": self.tools()}})  # fmt: skip
+        # One nested beyond every parser, and one with a number beyond every parser.
+        more = (
+            ',{"name":"abyss","inputSchema":{"type":"object","properties":{"a":'
+            + '{"items":' * 5_000
+            + "{}"
+            + "}" * 5_000
+            + "}}}"
+            ',{"name":"huge","inputSchema":{"type":"object","properties":{"a":'
+            '{"maximum":' + "9" * 5_000 + "}}}}"
+        )
+        send(f"{listed.removesuffix(']}}')}{more}]}}}}".encode())
+        return None
+
+    def call(self, name: str, arguments: Json, message: Json, send: Send) -> Json | None:
+        if name not in self.ANSWERS:
+            return super().call(name, arguments, message, send)
+        send(self.ANSWERS[name].replace(b"ID", json.dumps(message["id"]).encode()))
+        return None
+
+
 class Noisy(Animal):
     """Banners on stdout, before and between messages, and a talkative stderr."""
 
@@ -577,7 +635,7 @@ ANIMALS: dict[str, type[Animal]] = {
     for animal in (
         Plain, Silent, SilentList, Gated, DeafToTheNew, DiesOfTheNew, DeadAtStart, BadNames, Many,
         Endless, Circular, Pages, Shuffled, Wild, Rude, Noisy, Flood, ErrorFlood, Stubborn,
-        LeavesAChild, Curious, Modern,
+        LeavesAChild, Curious, Modern, Garbled,
     )
 }  # fmt: skip
 
@@ -587,9 +645,9 @@ def main() -> None:
     animal = ANIMALS[sys.argv[1]]()
     lock = threading.Lock()
 
-    def send(message: Json) -> None:
+    def send(message: Any) -> None:
         with lock:
-            sys.stdout.write(json.dumps(message) + "\n")
+            sys.stdout.buffer.write(encoded(message) + b"\n")
             sys.stdout.flush()
 
     for line in sys.stdin:

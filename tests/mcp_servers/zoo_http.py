@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from tests.mcp_servers.zoo import ANIMALS, Animal, Json
+from tests.mcp_servers.zoo import ANIMALS, Animal, Json, encoded
 
 Refuse = Callable[["Visit"], bool]
 
@@ -73,8 +73,10 @@ class Visit(BaseHTTPRequestHandler):
 
     # --- answers ----------------------------------------------------------------------------
 
-    def reply(self, status: int, body: str = "", kind: str = "text/plain", **headers: str) -> None:
-        data = body.encode()
+    def reply(
+        self, status: int, body: str | bytes = "", kind: str = "text/plain", **headers: str
+    ) -> None:
+        data = body.encode() if isinstance(body, str) else body
         self.send_response(status)
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(data)))
@@ -106,11 +108,12 @@ class Visit(BaseHTTPRequestHandler):
         box: queue.Queue[Json | None] = queue.Queue()
         work = threading.Thread(target=self.work, args=(animal, message, box), daemon=True)
         work.start()
-        if message["method"] == "tools/call" or message["method"] == "subscriptions/listen":
+        streams = message["method"] == "tools/call" and not self.zoo.answers_in_json
+        if streams or message["method"] == "subscriptions/listen":
             self.stream(box, until=message["id"])
             return
         answer = box.get()
-        self.reply(200, json.dumps(answer), "application/json", **headers)
+        self.reply(200, encoded(answer), "application/json", **headers)
 
     @staticmethod
     def work(animal: Animal, message: Json, box: "queue.Queue[Json | None]") -> None:
@@ -133,8 +136,10 @@ class Visit(BaseHTTPRequestHandler):
                     continue
                 if message is None:
                     return
-                self.wfile.write(f"event: message\ndata: {json.dumps(message)}\n\n".encode())
+                self.wfile.write(b"event: message\ndata: " + encoded(message) + b"\n\n")
                 self.wfile.flush()
+                if isinstance(message, bytes):
+                    return
                 if until is not None and message.get("id") == until and "method" not in message:
                     return
         except OSError:
@@ -164,7 +169,7 @@ class Visit(BaseHTTPRequestHandler):
         self.wfile.flush()
         try:
             while not self.zoo.closed and (message := self.zoo.sse_box.get()) is not None:
-                self.wfile.write(f"event: message\ndata: {json.dumps(message)}\n\n".encode())
+                self.wfile.write(b"event: message\ndata: " + encoded(message) + b"\n\n")
                 self.wfile.flush()
         except OSError:
             return
@@ -178,7 +183,9 @@ class Session:
 
 class HttpZoo:
     """A server on a port of its own. refuse(visit) may answer a request in place of the animal;
-    it returns whether it did."""
+    it returns whether it did. answers_in_json: calls too are answered without a stream."""
+
+    answers_in_json = False
 
     def __init__(self, kind: str = "Plain", refuse: Refuse | None = None, port: int = 0) -> None:
         self.kind = kind
