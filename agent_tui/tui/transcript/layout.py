@@ -155,9 +155,10 @@ class Layout:
             rows.append(height + block.gap if height else 0)
         self._tops = Heights(rows)
 
-    def regap(self) -> None:
-        """Blocks appeared or went (thinking hidden): the space between them anew."""
-        for block in self.blocks:
+    def regap(self, first: int, end: int) -> None:
+        """Blocks appeared or went (thinking hidden): the space above those from index `first`
+        to before `end` anew."""
+        for block in self.blocks[first:end]:
             gap = self._gap(block)
             if gap != block.gap:
                 block.gap = gap

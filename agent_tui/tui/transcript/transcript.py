@@ -4,7 +4,6 @@ Events go into a frame buffer that is read at most 30 times a second; what a fra
 laid out in slices of at most 5 ms. No timer runs while nothing moves.
 """
 
-import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -15,16 +14,14 @@ from rich.style import Style
 from textual import events
 from textual.binding import BindingType
 from textual.geometry import Region
-from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
-from textual.timer import Timer
 
 from agent_tui.tui import messages as m
 from agent_tui.tui.glyphs import Glyphs, choose, draws_whole_emoji
 from agent_tui.tui.keys import bindings
-from agent_tui.tui.transcript import looks
+from agent_tui.tui.transcript import looks, signals
 from agent_tui.tui.transcript.answers import answers, codes
 from agent_tui.tui.transcript.blocks import (
     Block,
@@ -38,23 +35,18 @@ from agent_tui.tui.transcript.colours import Colours
 from agent_tui.tui.transcript.copying import selected_text
 from agent_tui.tui.transcript.cursor import Cursor, is_prompt, opens, shows
 from agent_tui.tui.transcript.feed import Feed
+from agent_tui.tui.transcript.folding import Folding
 from agent_tui.tui.transcript.frames import Frames
+from agent_tui.tui.transcript.intake import Intake
 from agent_tui.tui.transcript.layout import Layout, Spot
 from agent_tui.tui.transcript.lines import Look, Palette
 from agent_tui.tui.transcript.notices import Level, NoticeBlock, SeparatorBlock
 from agent_tui.tui.transcript.painting import Painter
 from agent_tui.tui.transcript.searching import Searching, SearchState
 from agent_tui.tui.transcript.stage import Stage
+from agent_tui.tui.transcript.ticking import Ticking
 from agent_tui.tui.transcript.tool_blocks import ToolBlock
 from agent_tui.tui.transcript.viewport import Viewport
-
-_log = logging.getLogger(__name__)
-
-TICK_S = 0.2
-"""Seconds between two looks at running elapsed times."""
-
-_STEP = 64
-"""Events between two looks at the time."""
 
 _NEAR = 4
 """Screens: a scroll farther than this jumps by estimated heights, else it is exact."""
@@ -71,54 +63,12 @@ class Transcript(ScrollView):
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("transcript")]
 
-    class NewLines(Message):
-        """Lines came below while the view does not follow; 0: it follows again."""
-
-        def __init__(self, transcript: "Transcript", count: int) -> None:
-            super().__init__()
-            self.transcript = transcript
-            self.count = count
-
-        @property
-        def control(self) -> "Transcript":
-            return self.transcript
-
-    class SearchChanged(Message):
-        """Another match is visited, or more are counted."""
-
-        def __init__(self, transcript: "Transcript", state: SearchState) -> None:
-            super().__init__()
-            self.transcript = transcript
-            self.state = state
-
-        @property
-        def control(self) -> "Transcript":
-            return self.transcript
-
-    class SearchKept(Message):
-        """Enter while a search is on: it ends at the match."""
-
-    class CopyWanted(Message):
-        """The block under the cursor shall be copied: its source."""
-
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
-
-    class Left(Message):
-        """The keys shall go back to where one types."""
-
-    class ToolOpened(Message):
-        """A tool's line was clicked, or Enter pressed on it."""
-
-        def __init__(self, transcript: "Transcript", call_id: str) -> None:
-            super().__init__()
-            self.transcript = transcript
-            self.call_id = call_id
-
-        @property
-        def control(self) -> "Transcript":
-            return self.transcript
+    NewLines = signals.NewLines
+    SearchChanged = signals.SearchChanged
+    SearchKept = signals.SearchKept
+    CopyWanted = signals.CopyWanted
+    Left = signals.Left
+    ToolOpened = signals.ToolOpened
 
     def __init__(
         self,
@@ -138,16 +88,18 @@ class Transcript(ScrollView):
         look = Look(glyphs=glyphs or choose(), now=clock, whole_emoji=whole)
         self._modes = Modes(thinking=thinking)
         self._layout = Layout(look)
-        self._colours = Colours(self, self._layout, self._recoloured)
+        self._colours = Colours(self, self._layout, self._settle_soon)
         self._layout.highlight = self._colours.ask
         self._feed = Feed(self._layout, self._modes, clock)
         self._view = Viewport(self._layout)
         self._frames = Frames(self, self._frame)
-        self._tick_timer: Timer | None = None
         self._styles_read: dict[str, Style] = {}
         self._painter = Painter(self, self._layout)
         self._stage = Stage(self, self._layout, self._view, self._tell_missed)
+        self._intake = Intake(self._frames, self._feed, self._layout, self._stage)
+        self._ticking = Ticking(self, self._feed, self._view, self._tick)
         self._cursor = Cursor(self._layout, self._view, self._painter)
+        self._folding = Folding(self, self._layout, self._view, self._modes, self._settle_soon)
         self._searching = Searching(
             self, self._layout, self._view, self._modes,
             finish=self._frames.finish, show=self._show, tell=self._tell_search,
@@ -168,7 +120,7 @@ class Transcript(ScrollView):
 
         deliveries: of queue items, id → (kind, where it landed).
         """
-        self._drain()
+        self._intake.drain()
         self._feed.load(messages, deliveries)
         self._settle()
 
@@ -183,6 +135,7 @@ class Transcript(ScrollView):
         self._cursor.put(None)
         self._painter.marks = None
         self._searching.forget()
+        self._folding.forget()
         self._stage.forget_missed()
         self._settle()
 
@@ -249,7 +202,7 @@ class Transcript(ScrollView):
     ) -> int | None:
         """The line of the program that made this call, from 1; None: no program made it, or
         the line is not certain."""
-        self._drain()
+        self._intake.drain()
         return self._feed.line_of_call(caller, name, arguments)
 
     def set_glyphs(self, glyphs: Glyphs) -> None:
@@ -259,17 +212,17 @@ class Transcript(ScrollView):
 
     def source_text(self) -> str:
         """The source text of the whole transcript, blocks parted by a blank line."""
-        self._drain()
+        self._intake.drain()
         return join_sources(self._layout.blocks)
 
     def answer(self, number: int = 1) -> str | None:
         """The markdown of the last answer (1), of the one before (2), ...; None: there is none."""
-        self._drain()
+        self._intake.drain()
         return next(islice(answers(self._layout.blocks), number - 1, None), None)
 
     def code(self, number: int = 1) -> str | None:
         """As answer(), of the code blocks in answers."""
-        self._drain()
+        self._intake.drain()
         return next(islice(codes(self._layout.blocks), number - 1, None), None)
 
     @property
@@ -289,7 +242,9 @@ class Transcript(ScrollView):
     @property
     def quiet(self) -> bool:
         """Nothing waits to be shown, laid out or coloured."""
-        return not (self._frames.busy or self._colours.waiting or self._searching.busy)
+        return not (
+            self._frames.busy or self._colours.waiting or self._searching.busy or self._folding.busy
+        )
 
     # --- search ------------------------------------------------------------------------
 
@@ -304,7 +259,7 @@ class Transcript(ScrollView):
 
     def search(self, query: str) -> None:
         """Look for a text, or for another one; in either case, from where one was at first."""
-        self._drain()
+        self._intake.drain()
         self._painter.marks = self._searching.marks
         self._drop_selection()
         self._searching.look_for(query)
@@ -331,50 +286,18 @@ class Transcript(ScrollView):
     # --- frames ------------------------------------------------------------------------
 
     def _add(self, block: Block) -> None:
-        self._drain()
-        before = self._layout.total
-        self._feed.add(block)
-        self._stage.count_missed(before)
+        self._intake.add(block)
         self._settle()
 
     def _frame(self) -> Iterator[None]:
         """All that is in the buffer now, brought to the screen; yields between small steps."""
-        before = self._layout.total
-        for number in range(len(self._frames.buffer)):
-            if not self._frames.buffer:
-                break
-            event = self._frames.buffer.popleft()
-            if self._feed.may_close(event):
-                yield from self._feed.split_steps()
-            self._take(event)
-            if number % _STEP == _STEP - 1:
-                yield
-        yield from self._feed.flush_steps()
-        self._stage.count_missed(before)
-        self._frames.flood = self._layout.total - before > max(1, self._view.height)
+        yield from self._intake.steps()
+        self._frames.flood = self._intake.came > max(1, self._view.height)
         yield
         if self._view.height:
             yield from self._view.steps()
             self._place()
-        self._watch_time()
-
-    def _take(self, event: Any) -> None:
-        try:
-            self._feed.apply(event)
-        except Exception:  # one bad event must not end the conversation on screen
-            _log.exception("an event could not be shown: %s", getattr(event, "type", event))
-            text = "something that came could not be shown; the log file says what"
-            self._feed.add(NoticeBlock("error", text))
-
-    def _drain(self) -> None:
-        """Bring everything that has come to the blocks."""
-        self._frames.finish()
-        if self._frames.buffer:
-            before = self._layout.total
-            while self._frames.buffer:
-                self._take(self._frames.buffer.popleft())
-            self._feed.flush()
-            self._stage.count_missed(before)
+        self._ticking.watch()
 
     def _settle(self) -> None:
         """Show the state now (not while text streams: that has its frames)."""
@@ -382,7 +305,7 @@ class Transcript(ScrollView):
         if self._view.height:
             self._view.settle()
             self._place()
-        self._watch_time()
+        self._ticking.watch()
 
     def _show(self) -> None:
         if self._view.height:
@@ -397,32 +320,14 @@ class Transcript(ScrollView):
 
     # --- elapsed times and colours -----------------------------------------------------
 
-    def _watch_time(self) -> None:
-        """A timer runs only while something shows an elapsed time."""
-        live = bool(self._feed.live)
-        if live and self._tick_timer is None:
-            self._tick_timer = self.set_interval(TICK_S, self._tick)
-        elif not live and self._tick_timer is not None:
-            self._tick_timer.stop()
-            self._tick_timer = None
-
     def _tick(self) -> None:
         if self._frames.making:
             return
-        visible = {row.spot.block for row in self._view.frame}
-        touched = False
-        for block in self._feed.live:
-            if block.index in visible and block.parts:
-                block.parts[0].touch()
-                touched = True
-            for other in block.ticked():
-                if other.parts:
-                    other.parts[0].touch()
-        if touched:
+        if self._ticking.touch():
             self._settle()
-        self._watch_time()
+        self._ticking.watch()
 
-    def _recoloured(self) -> None:
+    def _settle_soon(self) -> None:
         if not self._frames.busy:  # else the next frame shows it
             self._settle()
 
@@ -537,24 +442,15 @@ class Transcript(ScrollView):
     # --- folding -----------------------------------------------------------------------
 
     def _recompose(self, *kinds: str) -> None:
-        """All blocks of these kinds stand as the mode says; single choices are forgotten."""
-        self._drain()
-        for block in self._layout.blocks:
-            if block.kind in kinds and not block.struck:
-                block.expanded = None
-                block.make(self._modes)
-                self._layout.changed(block)
-        self._layout.regap()
+        self._intake.drain()
+        self._folding.all(*kinds)
         self._drop_selection()
         self._settle()
 
     def _toggle(self, block: Block) -> None:
         self._frames.finish()
         if block.foldable:
-            block.toggle(self._modes)
-            for changed in (block, *block.dependents()):
-                changed.make(self._modes)
-                self._layout.changed(changed)
+            self._folding.one(block)
             self._drop_selection()
         if isinstance(block, ToolBlock):
             self.post_message(self.ToolOpened(self, block.call_id))
@@ -585,7 +481,7 @@ class Transcript(ScrollView):
     def action_open_block(self) -> None:
         """Fold or open the block under the cursor; on a match of a search: stay there."""
         if self._searching.active:
-            self.post_message(self.SearchKept())
+            self.post_message(self.SearchKept(self))
         elif self._cursor.block is not None:
             self._toggle(self._cursor.block)
 
@@ -608,7 +504,7 @@ class Transcript(ScrollView):
         self._move_cursor(-1, shows)
 
     def _move_cursor(self, step: int, where: Callable[[Block], bool]) -> bool:
-        self._drain()
+        self._intake.drain()
         moved = self._cursor.move(step, where)
         if moved:
             self._settle()
@@ -617,14 +513,14 @@ class Transcript(ScrollView):
 
     def point(self) -> None:
         """Have the cursor on the screen, on what stands lowest if it is elsewhere."""
-        self._drain()
+        self._intake.drain()
         self._cursor.point(shows)
         self.refresh()
 
     def go_to_prompt(self, step: int) -> bool:
         """To the message of the user after (1) or before (-1) the one that was gone to last, or
         what is on the screen; after the last one: to the end. False: there is none."""
-        self._drain()
+        self._intake.drain()
         if self._cursor.jump(step, is_prompt):
             self._settle()
             self.refresh()
@@ -643,7 +539,7 @@ class Transcript(ScrollView):
     def action_copy_block(self) -> None:
         block = self._searching.block or self._cursor.block
         if block is not None and (text := block.source().strip("\n")):
-            self.post_message(self.CopyWanted(text))
+            self.post_message(self.CopyWanted(self, text))
 
     def action_stop_block(self) -> None:
         """The call that the cursor is on, alone."""
@@ -651,7 +547,7 @@ class Transcript(ScrollView):
             self.post_message(m.StopCallRequested(block.call_id))
 
     def action_leave(self) -> None:
-        self.post_message(self.Left())
+        self.post_message(self.Left(self))
 
     def watch_has_focus(self, has_focus: bool) -> None:
         super().watch_has_focus(has_focus)

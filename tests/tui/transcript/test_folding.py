@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from agent_tui.agent.events import (
     AgentEndEvent,
     MessageUpdateEvent,
@@ -10,9 +12,16 @@ from agent_tui.agent.events import (
     ToolExecutionEndEvent,
     ToolExecutionStartEvent,
 )
-from agent_tui.agent.messages import BashExecutionMessage, OpaqueContent, ToolCall
+from agent_tui.agent.messages import (
+    AssistantMessage,
+    BashExecutionMessage,
+    OpaqueContent,
+    ToolCall,
+)
 from agent_tui.tui.transcript import Transcript
+from agent_tui.tui.transcript.blocks import Modes
 from agent_tui.tui.transcript.program_tree import NESTED
+from agent_tui.tui.transcript.tool_blocks import ToolBlock
 
 from .harness import Answer, TranscriptApp, result, settled
 
@@ -123,3 +132,80 @@ async def test_earlier_lines_of_a_command_open_by_a_click_on_the_words() -> None
         assert "    … 18 earlier lines" in rows(transcript)
         await pilot.click(transcript, offset=(10, rows(transcript).index("    … 18 earlier lines")))
         assert "    0" in rows(transcript) and "    29" in rows(transcript)
+
+
+def many_calls(count: int) -> list[Any]:
+    """A stored history of so many calls with an answer of three lines each."""
+    out: list[Any] = []
+    for start in range(0, count, 100):
+        numbers = range(start, start + 100)
+        calls = [ToolCall(id=f"c{n}", name="lookup", arguments={"n": n}) for n in numbers]
+        out.append(AssistantMessage(content=[*calls]))
+        out += [result(f"c{n}", "lookup", f"one {n}\ntwo {n}\nthree {n}") for n in numbers]
+    return out
+
+
+async def test_thousands_of_blocks_are_opened_in_small_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = TranscriptApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        transcript = app.transcript
+        transcript.load(many_calls(3_000))
+        await settled(pilot)
+        made = most = 0
+        make, slice_ = ToolBlock.make, transcript._folding._slice
+
+        def counted(block: ToolBlock, modes: Modes) -> None:
+            nonlocal made, most
+            made += 1
+            most = max(most, made)
+            make(block, modes)
+
+        def one_step() -> None:
+            nonlocal made
+            made = 0
+            slice_()
+
+        monkeypatch.setattr(ToolBlock, "make", counted)
+        monkeypatch.setattr(transcript._folding, "_slice", one_step)
+        monkeypatch.setattr("agent_tui.tui.transcript.folding.SLICE_S", -1.0)
+        transcript.toggle_tools()
+        assert 0 < most <= 2, "more than a step's worth was made without a rest"
+        await settled(pilot)
+        assert 0 < most <= 2
+        blocks = transcript._layout.blocks
+        assert len(blocks) == 3_000
+        assert all(len(block.parts) > 1 for block in blocks)
+
+
+async def test_what_is_seen_opens_at_once_and_stays_in_its_place() -> None:
+    app = TranscriptApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        transcript = app.transcript
+        transcript.load(many_calls(1_000))
+        await settled(pilot)
+        transcript.scroll_to(y=transcript.max_scroll_y // 2)
+        await settled(pilot)
+        top = transcript.lines_shown[0]
+        transcript.toggle_tools()
+        assert transcript.lines_shown[0] == top
+        assert sum("three" in line for line in transcript.lines_shown) >= 4
+        await settled(pilot)
+        assert transcript.lines_shown[0] == top
+        transcript.toggle_tools()
+        await settled(pilot)
+        assert transcript.lines_shown[0] == top
+        assert not any("three" in line for line in transcript.lines_shown)
+
+
+async def test_the_last_choice_counts_while_blocks_are_still_made() -> None:
+    app = TranscriptApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        transcript = app.transcript
+        transcript.load(many_calls(1_000))
+        await settled(pilot)
+        transcript.toggle_tools()
+        transcript.toggle_tools()
+        await settled(pilot)
+        assert all(len(block.parts) == 1 for block in transcript._layout.blocks)
