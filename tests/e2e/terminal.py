@@ -82,6 +82,9 @@ class Screen(pyte.Screen):
 _UNREADABLE = re.compile(rb"\x1b\[[<>=][0-9;:]*[A-Za-z]")
 """Sequences that pyte would take for others (the kitty keyboard protocol, xterm's)."""
 _UNFINISHED = re.compile(rb"\x1b(\[[<>=?]?[0-9;:]*)?$")
+_ASKS_FOR_WHOLE_FRAMES = b"\x1b[?2026$p"
+_WHOLE_FRAMES = b"\x1b[?2026;2$y"
+_FRAME, _END_OF_FRAME = b"\x1b[?2026h", b"\x1b[?2026l"
 
 
 class Terminal:
@@ -345,6 +348,7 @@ class Terminal:
                 data = b""
             with self._news:
                 if not data:
+                    self._stream.feed(_UNREADABLE.sub(b"", self._held))
                     self._ended = True
                     self._news.notify_all()
                     return
@@ -352,11 +356,18 @@ class Terminal:
                 self._chunks.append((time.monotonic(), len(self._raw)))
                 self._feed(data)
                 self._news.notify_all()
+            if _ASKS_FOR_WHOLE_FRAMES in data:
+                with contextlib.suppress(OSError):
+                    os.write(fd, _WHOLE_FRAMES)
 
     def _feed(self, data: bytes) -> None:
+        """A frame that the program brackets (synchronised output) is seen whole, or not yet, as
+        in the terminals of today: half of one is nothing to assert on."""
         data = self._held + data
         unfinished = _UNFINISHED.search(data)
         cut = unfinished.start() if unfinished else len(data)
+        if (begun := data.rfind(_FRAME)) > data.rfind(_END_OF_FRAME):
+            cut = min(cut, begun)
         data, self._held = data[:cut], data[cut:]
         self._stream.feed(_UNREADABLE.sub(b"", data))
 
