@@ -98,7 +98,11 @@ class LineCommands:
         entry = self._entry(conversation, number)
         if isinstance(entry, CommandResult):
             return entry
-        return _tried(lambda: conversation.queue_edit(entry.id, text.strip()), "")
+        try:
+            await conversation.queue_edit(entry.id, text.strip())
+        except ValueError as error:
+            return _refused(error)
+        return CommandResult()
 
     async def _move(self, conversation: "Conversation", arguments: str) -> CommandResult:
         number, _, where = arguments.partition(" ")
@@ -168,9 +172,13 @@ def _tried(work: Callable[[], None], text: str) -> CommandResult:
     try:
         work()
     except (ValueError, AgentBusyError) as error:
-        said = str(error).strip() or type(error).__name__
-        return CommandResult(error=said[0].upper() + said[1:])
+        return _refused(error)
     return CommandResult(text=text)
+
+
+def _refused(error: Exception) -> CommandResult:
+    said = str(error).strip() or type(error).__name__
+    return CommandResult(error=said[0].upper() + said[1:])
 
 
 def to_copy(messages: Sequence[object], what: str, number: int) -> str:

@@ -96,9 +96,14 @@ class LineEditor:
 
     def feed(self, data: bytes) -> None:
         parts, self._held = without_sequences(self._held + self._decode(data))
-        ends = sum(part in "\r\n" for part in parts)
-        if ends > 1 and not self.secret:
-            return self._paste(parts)
+        while not self.secret and sum(part in "\r\n" for part in parts) > 1:
+            # Commands that were typed ahead are lines of their own, not a text.
+            if self._lines or (self.text + parts[0])[:1] != "/":
+                return self._paste(parts)
+            end = next(at for at, part in enumerate(parts) if part in "\r\n")
+            for part in parts[: end + 1]:
+                self._take(part)
+            del parts[: end + 1]
         for part in parts:
             self._take(part)
 

@@ -20,7 +20,7 @@ _BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
 _CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _LINK = re.compile(r"!?\[([^\]\n]*)\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)")
 
-LONGEST_HELD = 4000
+LONGEST_HELD = 1000
 """Characters of a line without an end that wait for one; then what there is is said."""
 
 
