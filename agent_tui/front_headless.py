@@ -82,8 +82,10 @@ def print_once(options: Options, text: str, output: Output) -> int:
         complain(str(error))
         return USAGE
     piped = read_stdin()
-    prompt = "\n\n".join(part for part in (text, piped.strip("\n")) if part.strip())
-    if not prompt:
+    piped = piped.strip("\n") if piped.strip() else ""
+    if not text.strip():
+        text = ""
+    if not text and not piped:
         complain("there is no text to send: give it after -p or on stdin")
         return USAGE
 
@@ -93,7 +95,8 @@ def print_once(options: Options, text: str, output: Output) -> int:
         except SessionError as error:
             complain(str(error))
             return USAGE
-        return await run_print(conversation, prompt, output)
+        rest = f"\n\n{piped}" if text and piped else piped
+        return await run_print(conversation, text, output, piped=rest)
 
     return end_with(lambda: asyncio.run(run()))
 

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Literal
+from typing import Any, Literal
 
 from agent_tui.agent.messages import (
     AgentMessage,
@@ -17,6 +17,7 @@ from agent_tui.agent.messages import (
     ImageContent,
     TextContent,
     UserMessage,
+    attached,
     new_id,
 )
 
@@ -153,15 +154,30 @@ class MessageQueue:
         self._changed()
 
     def edit(self, item_id: str, text: str) -> QueueItem:
-        """Replace the text (images are kept); unlocks the item. Raises QueueError."""
+        """Replace the text (images are kept, and what came along and is still named); unlocks
+        the item. Raises QueueError."""
         item = self._own(item_id)
         if not isinstance(item.message, UserMessage | CustomMessage):
             raise QueueError("This message has no text to edit.")
-        images = [b for b in item.message.content if isinstance(b, ImageContent)]
+        message = item.message
+        came_along = list(attached(message))
+        said = message.said if isinstance(message, UserMessage) else message.content
+        images = [b for b in said if isinstance(b, ImageContent)]
         if not text.strip() and not images:
             raise QueueError("A queued message cannot be empty; remove it instead.")
-        blocks = ([TextContent(text=text)] if text.strip() else []) + images
-        item.message = item.message.model_copy(update={"content": blocks})
+        changes: dict[str, Any] = {
+            "content": ([TextContent(text=text)] if text.strip() else []) + images
+        }
+        if came_along:
+            kept = [(a, blocks) for a, blocks in came_along if f"@{a.mention}" in text]
+            changes["attachments"] = [a for a, _ in kept]
+            changes["content"] += [block for _, blocks in kept for block in blocks]
+        return self.replace(item_id, message.model_copy(update=changes))
+
+    def replace(self, item_id: str, message: UserMessage | CustomMessage) -> QueueItem:
+        """This message in its place: it was edited; unlocks the item. Raises QueueError."""
+        item = self._own(item_id)
+        item.message = _marked(message, item_id)
         item.locked = False
         self._changed()
         return item

@@ -7,7 +7,7 @@ hold no SDK type. Unknown kinds read from disk become UnknownMessage and are kep
 
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
@@ -67,7 +67,9 @@ class ToolCall(_Model):
 
     complete: False while its arguments stream; a call cut there is never run and never sent.
     invalid_arguments: the text as sent when it was not a JSON object (the call gets an
-    error result). caller: {"type": "direct"} or {"type": "code_execution_...", "tool_id"}.
+    error result). cut_arguments: the text that had come when the user stopped the call while
+    its arguments streamed; it ended there, complete, and never runs. caller: {"type": "direct"}
+    or {"type": "code_execution_...", "tool_id"}.
     """
 
     type: Literal["toolCall"] = "toolCall"
@@ -77,6 +79,7 @@ class ToolCall(_Model):
     caller: dict[str, Any] | None = None
     complete: bool = True
     invalid_arguments: str | None = None
+    cut_arguments: str | None = None
     wire: dict[str, Any] | None = None
 
     @property
@@ -141,11 +144,28 @@ class ContainerUpload(_Model):
     size: int | None = None
 
 
+class Attachment(_Model):
+    """What came along with a message because its text names it (`@notes.txt`).
+
+    mention: as it stands behind the @. name, about: for people. blocks: so many of the
+    message's content.
+    """
+
+    mention: str
+    name: str
+    about: str = ""
+    blocks: int = 1
+
+
 class UserMessage(_Message):
-    """What the user said. queue_item_id: the queue item this delivery came from, if any."""
+    """What the user said. queue_item_id: the queue item this delivery came from, if any.
+
+    attachments: what came along; their blocks stand last in content, in this order.
+    """
 
     role: Literal["user"] = "user"
     content: list[UserBlock] = Field(default_factory=list[UserBlock])
+    attachments: list[Attachment] = Field(default_factory=list[Attachment])
     uploads: list[ContainerUpload] = Field(default_factory=list[ContainerUpload])
     queue_item_id: str | None = None
 
@@ -155,9 +175,15 @@ class UserMessage(_Message):
         return [{"type": "text", "text": value}] if isinstance(value, str) else value
 
     @property
+    def said(self) -> list[UserBlock]:
+        """The content without what came along."""
+        came_along = sum(attachment.blocks for attachment in self.attachments)
+        return self.content[: max(0, len(self.content) - came_along)]
+
+    @property
     def text(self) -> str:
-        """The text blocks joined by newlines."""
-        return "\n".join(b.text for b in self.content if isinstance(b, TextContent))
+        """The text blocks joined by newlines, without those that came along."""
+        return "\n".join(b.text for b in self.said if isinstance(b, TextContent))
 
 
 class AssistantMessage(_Message):
@@ -287,6 +313,16 @@ AgentMessage = Annotated[
 
 Message = UserMessage | AssistantMessage | ToolResultMessage
 """What a stream function is handed (the diagram's "Message (LLM interface)")."""
+
+
+def attached(message: AgentMessage) -> Iterator[tuple[Attachment, list[UserBlock]]]:
+    """What came along with a message, each with its blocks."""
+    if not isinstance(message, UserMessage):
+        return
+    at = len(message.said)
+    for attachment in message.attachments:
+        yield attachment, message.content[at : at + attachment.blocks]
+        at += attachment.blocks
 
 
 def text_content(text: str) -> list[TextContent | ImageContent]:

@@ -51,6 +51,8 @@ from agent_tui.conversation.limits import Limits
 from agent_tui.conversation.mcp.link import McpLink
 from agent_tui.conversation.mcp.plan import McpPlan
 from agent_tui.conversation.mcp.sampling import Sampler
+from agent_tui.conversation.mentions.attachments import Attachments
+from agent_tui.conversation.mentions.completer import FileCompleter
 from agent_tui.conversation.meters import Meters, RequestWatch
 from agent_tui.conversation.model_call import ModelCall
 from agent_tui.conversation.model_choice import ModelChoice
@@ -74,6 +76,9 @@ from agent_tui.sessions.store import Session
 from agent_tui.settings import Settings
 
 log = logging.getLogger(__name__)
+
+MOST_RESOURCES = 50
+"""Offered behind an @, so that they leave room for files."""
 
 Decision = Literal["allow", "allow_always", "deny"]
 THINKING_LEVELS = ("off", "low", "medium", "high", "xhigh", "max")
@@ -200,8 +205,10 @@ class Conversation(QueueControl):
         )
         self.tool_offer.instruct = self._model_call.instruct
         self.mcp.tool_offer = self.tool_offer
+        self.attachments = Attachments(cwd, self.mcp.mentions)
+        self.file_names = FileCompleter(cwd, lambda: self.attachments.mentioned)
         self._submissions = Submissions(
-            self.agent, self.driver, self._link, self.files, self.mcp.mentions
+            self.agent, self.driver, self._link, self.files, self.attachments
         )
         self._change = SessionChange(
             cwd, self.agent, self._link, self._model_call, self.toolset, self.tool_offer,
@@ -296,14 +303,19 @@ class Conversation(QueueControl):
             return Submitted("nothing")
         return self.submit_message(await self.message_of(text, images or ()), kind)
 
-    async def message_of(self, text: str, images: Sequence[ImageContent] = ()) -> UserMessage:
-        """What a text says, with the resources that it names (`@server:uri`). Raises
-        MentionError (a ValueError) for one that cannot be had; waits for nothing else."""
-        return await self._submissions.message_of(text, images)
+    async def message_of(
+        self, text: str, images: Sequence[ImageContent] = (), rest: str = ""
+    ) -> UserMessage:
+        """What a text says, with the files and resources that it names (`@path`,
+        `@server:uri`), read now. rest: more text, in which an @ means nothing (it comes from
+        elsewhere). Raises MentionError (a ValueError) for what cannot be had; nothing is lost."""
+        return await self._submissions.message_of(text, images, rest)
 
     def mentions(self, typed: str) -> list[tuple[str, str]]:
-        """(what would stand behind an @, a word about it) for what is typed there."""
-        return self.mcp.mentions.complete(typed)
+        """(what would stand behind an @, a word about it) for what is typed there, as far as it
+        is known; file_names.changed is called when there is more."""
+        resources = self.mcp.mentions.complete(typed)[:MOST_RESOURCES]
+        return [*resources, *self.file_names.complete(typed)]
 
     async def recorded(self, message: AgentMessage | None = None) -> bool:
         """Until what was asked for is on disk (for a face that says "accepted"): this message
@@ -520,6 +532,7 @@ class Conversation(QueueControl):
         await servers
         self._model_call.watch.close()
         self.files.close()
+        self.file_names.close()
         await self.models.close()
         await self._link.close()
         if self.endpoint.close is not None:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from agent_tui.agent.agent import Agent
 from agent_tui.agent.message_queue import QueueError
-from agent_tui.agent.messages import TextContent, UserMessage
+from agent_tui.agent.messages import CustomMessage, TextContent, UserMessage
 from agent_tui.conversation.container_files import ContainerFiles
 from agent_tui.conversation.driver import RunDriver
 from agent_tui.conversation.events import (
@@ -17,6 +17,7 @@ from agent_tui.conversation.events import (
     QueueDeliveredEvent,
     QueueEntry,
 )
+from agent_tui.conversation.mentions.attachments import Attachments
 from agent_tui.conversation.results import CommandResult
 
 log = logging.getLogger(__name__)
@@ -32,6 +33,7 @@ class QueueControl:
     agent: Agent
     driver: RunDriver
     files: ContainerFiles
+    attachments: Attachments
     _emit: Callable[[ConversationEvent], None]
     _announced: set[str]
     _in_command: bool
@@ -47,18 +49,27 @@ class QueueControl:
     def queue_unlock(self, item_id: str) -> None:
         self.agent.queue.unlock(item_id)
 
-    def queue_edit(self, item_id: str, text: str) -> None:
-        """Raises QueueError; also where a message would become a command, or the reverse."""
-        local = self.agent.queue.get(item_id).local
-        if is_command(text) != local:
-            raise QueueError(STAYS_A_COMMAND if local else STAYS_A_MESSAGE)
-        self.agent.queue.edit(item_id, text)
+    async def queue_edit(self, item_id: str, text: str) -> None:
+        """Another text for it. What had come along stays as it is while it is named; what is
+        named now is read. Raises QueueError, also where a message would become a command, or the
+        reverse, and MentionError."""
+        item = self.agent.queue.get(item_id)
+        if is_command(text) != item.local:
+            raise QueueError(STAYS_A_COMMAND if item.local else STAYS_A_MESSAGE)
+        message = item.message
+        if item.local or not isinstance(message, UserMessage | CustomMessage):
+            self.agent.queue.edit(item_id, text)
+        else:
+            edited = await self.attachments.edited(message, text)
+            self.agent.queue.replace(item_id, edited)
 
     def queue_move(self, item_id: str, index: int) -> None:
         self.agent.queue.move(item_id, index)
 
     def queue_remove(self, item_id: str) -> None:
-        self.files.give_back(self.agent.queue.withdraw(item_id).message)
+        message = self.agent.queue.withdraw(item_id).message
+        self.files.give_back(message)
+        self.attachments.keep(message)
 
     def queue_promote(self, item_id: str) -> None:
         self.agent.queue.promote(item_id)

@@ -9,7 +9,7 @@ from agent_tui.agent.agent import Agent
 from agent_tui.agent.messages import AgentMessage, CustomMessage, ImageContent, UserMessage
 from agent_tui.conversation.container_files import ContainerFiles
 from agent_tui.conversation.driver import RunDriver
-from agent_tui.conversation.mcp.mentions import Mentions
+from agent_tui.conversation.mentions.attachments import Attachments
 from agent_tui.conversation.results import Submitted
 from agent_tui.conversation.session_link import SessionLink
 
@@ -27,13 +27,15 @@ class Submissions:
     driver: RunDriver
     link: SessionLink
     files: ContainerFiles
-    mentions: Mentions
+    attachments: Attachments
     _records: dict[str, asyncio.Event] = field(default_factory=dict[str, asyncio.Event])
     """By message id: set when that message stands in the transcript."""
 
-    async def message_of(self, text: str, images: Sequence[ImageContent] = ()) -> UserMessage:
+    async def message_of(
+        self, text: str, images: Sequence[ImageContent] = (), rest: str = ""
+    ) -> UserMessage:
         """See Conversation.message_of."""
-        return await self.mentions.expand(text, images)
+        return await self.attachments.message_of(text, images, rest)
 
     def give(self, message: UserMessage | CustomMessage, kind: Kind) -> Submitted:
         """Start a run with it, or have the run under way take it."""

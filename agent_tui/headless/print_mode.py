@@ -116,8 +116,11 @@ class PrintFace:
         self._err.flush()
 
 
-async def run_print(conversation: Conversation, prompt: str, output: Output) -> int:
-    """Runs the prompt; gives the exit code. SIGINT and SIGTERM stop the run: 130, 143."""
+async def run_print(
+    conversation: Conversation, text: str, output: Output, *, piped: str = ""
+) -> int:
+    """Runs the prompt, of which `piped` is the end that came from elsewhere: an @ means nothing
+    there. Gives the exit code. SIGINT and SIGTERM stop the run: 130, 143."""
     face = PrintFace(output, sys.stdout, sys.stderr)
     conversation.subscribe(face.on_event)
     caught: list[int] = []
@@ -130,7 +133,8 @@ async def run_print(conversation: Conversation, prompt: str, output: Output) -> 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stop, number)
     try:
-        conversation.submit_message(await conversation.message_of(prompt))  # never a command
+        said = await conversation.message_of(text, rest=piped)
+        conversation.submit_message(said)  # never a command
         await conversation.wait_idle()
     except MentionError as error:
         face.complain(str(error))

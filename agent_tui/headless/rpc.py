@@ -60,7 +60,6 @@ class RpcFace:
         }
         # Answered once it is on disk: what was accepted is not lost in a crash.
         self._recorded: dict[str, Callable[[dict[str, Any]], Any]] = {
-            "queue_edit": lambda m: c.queue_edit(_text(m, "item_id"), _said(m)),
             "queue_move": lambda m: c.queue_move(_text(m, "item_id"), _number(m, "index")),
             "queue_remove": lambda m: c.queue_remove(_text(m, "item_id")),
             "queue_promote": lambda m: c.queue_promote(_text(m, "item_id")),
@@ -73,6 +72,7 @@ class RpcFace:
             "prompt": self._prompt,
             "steer": lambda m: self._queue("steer", m),
             "follow_up": lambda m: self._queue("follow_up", m),
+            "queue_edit": self._queue_edit,
             "continue": self._continue,
             "command": self._command,
         }
@@ -162,6 +162,10 @@ class RpcFace:
         item = agent.steer(user) if kind == "steer" else agent.follow_up(user)
         await self._conversation.recorded()
         return {"item_id": item.id}
+
+    async def _queue_edit(self, message: dict[str, Any]) -> None:
+        await self._conversation.queue_edit(_text(message, "item_id"), _said(message))
+        await self._conversation.recorded()
 
     def _custom(self, message: dict[str, Any]) -> dict[str, Any]:
         text = _said(message)

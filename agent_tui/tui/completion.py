@@ -24,6 +24,11 @@ class Choice:
     help: str = ""
     replaces: int | None = None
 
+    @property
+    def goes_on(self) -> bool:
+        """A folder, or the beginning of an address: more is chosen behind it."""
+        return self.value.endswith(("/", '/"'))
+
 
 def command_choices(
     commands: Sequence[tuple[str, str, str]],
@@ -49,7 +54,7 @@ def command_choices(
     return [Choice(f"/{n} ", one_line(usage), one_line(help_)) for n, usage, help_ in found]
 
 
-_MENTION = re.compile(r"(?<!\S)@(?P<typed>\S*)\Z")
+_MENTION = re.compile(r"(?<![^\s(\[{])@(?P<typed>\"(?:[^\"\\]|\\.)*\"?|[^\s\"]*)\Z")
 MOST_MENTIONS = 200
 
 
@@ -57,7 +62,8 @@ def mention_choices(
     before: str, mentions: Callable[[str], Sequence[tuple[str, str]]]
 ) -> list[Choice]:
     """What an @ just before the cursor may become. before: the line up to the cursor; mentions:
-    (what would stand behind the @, a word about it) for what is typed there."""
+    (what would stand behind the @, a word about it) for what is typed there. A file is done
+    once it is chosen, and a space follows; what ends with a slash goes on."""
     found = _MENTION.search(before)
     if found is None:
         return []
@@ -73,13 +79,16 @@ class CompletionList(Drawn):
 
     choices: reactive[tuple[Choice, ...]] = reactive(())
     selected: reactive[int] = reactive(0)
+    moved = False
+    """The user has chosen a line; else the first is chosen, whatever it is."""
 
     def show(self, choices: Sequence[Choice]) -> None:
-        """Replace the list; the selection stays on the same value where it can."""
-        before = self.current
+        """Replace the list; what the user has moved to stays chosen where it can."""
+        before = self.current if self.moved else None
         self.choices = tuple(choices)
         values = [c.value for c in choices]
-        self.selected = values.index(before.value) if before and before.value in values else 0
+        self.moved = before is not None and before.value in values
+        self.selected = values.index(before.value) if before and self.moved else 0
         self.display = bool(choices)
         height = min(len(choices), SHOWN)
         self.styles.height = height
@@ -98,6 +107,7 @@ class CompletionList(Drawn):
 
     def move(self, step: int) -> None:
         if self.choices:
+            self.moved = True
             self.selected = (self.selected + step) % len(self.choices)
 
     def render(self) -> Content:

@@ -253,7 +253,9 @@ class Composer(PasteArea):
         self._offered("paste")
         self.last_key_at = self.clock()
         self.past.leave()
-        self._type(self.pastes.take(text))
+        from agent_tui.tui.dropped_paths import as_mentions
+
+        self._type(as_mentions(text) or self.pastes.take(text))
 
     def action_paste(self) -> None:
         """What was cut or copied here; the terminal's own paste comes as a paste event."""
@@ -423,6 +425,8 @@ class Composer(PasteArea):
             row, column = self.cursor_location
             end = self.replace(choice.value, (row, column - choice.replaces), (row, column))
             self.move_cursor(end.end_location)
+            if not choice.goes_on:
+                self._closed_list_for = self.text
 
     def action_history_search(self) -> None:
         if self._searching is not None:
@@ -458,6 +462,12 @@ class Composer(PasteArea):
             if not choices and "@" in self.text:
                 choices = mention_choices(self._before_cursor(), self.mentions)
             self.completion.show(choices)
+
+    def mentions_changed(self) -> None:
+        """More is known of what an @ may become."""
+        row, column = self.cursor_location
+        if self.is_mounted and "@" in self.document.get_line(row)[:column]:
+            self._show_list()
 
     def on_text_area_selection_changed(self) -> None:
         choice = self.completion.current

@@ -7,10 +7,12 @@ turns every refusal into one sentence.
 import asyncio
 import logging
 import shlex
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from agent_tui.tui.composer import Errand
+from agent_tui.tui.lines import one_line
 
 if TYPE_CHECKING:
     from agent_tui.conversation.conversation import Conversation, Decision
@@ -213,15 +215,9 @@ class Desk:
             return
 
         def save(new: str) -> bool:
-            try:
-                if new.strip():
-                    conversation.queue_edit(item_id, new)
-                else:
-                    conversation.queue_unlock(item_id)
-                    conversation.queue_remove(item_id)
-            except ValueError as error:
-                self._face.notice("warning", f"{_sentence(error)} Your text is in the history: Up.")
-                self._face.composer.past.add(new)
+            self._face.run_worker(
+                self._save_edit(conversation, item_id, new), group="send", exit_on_error=False
+            )
             return True
 
         def leave() -> None:
@@ -235,6 +231,20 @@ class Desk:
                    name=item_id),
             text,
         )  # fmt: skip
+
+    async def _save_edit(self, conversation: "Conversation", item_id: str, new: str) -> None:
+        """It stays locked until what it names has been read."""
+        try:
+            if new.strip():
+                await conversation.queue_edit(item_id, new)
+                return
+            conversation.queue_unlock(item_id)
+            conversation.queue_remove(item_id)
+        except ValueError as error:
+            self._face.notice("warning", f"{_sentence(error)} Your text is in the history: Up.")
+            self._face.composer.past.add(new)
+            with suppress(ValueError):  # delivered by now: there is nothing to unlock
+                conversation.queue_unlock(item_id)
 
     def act_on_queue(self, action: "QueueAction") -> None:
         """A key in the queue view."""
@@ -250,7 +260,7 @@ class Desk:
                     text = next((e.text for e in conversation.queue() if e.id == item_id), "")
                     conversation.queue_remove(item_id)
                     self._face.composer.past.add(text)
-                    self._face.flash("Withdrawn; Up in the composer brings it back.")
+                    self._face.flash(f"Withdrawn: {one_line(text, 30)}  Up brings it back.")
                 case "promote":
                     conversation.queue_promote(item_id)
                 case "demote":

@@ -110,6 +110,7 @@ class Opener:
         app.composer.commands = lambda: [(c.name, c.usage, c.help) for c in conversation.commands()]
         app.composer.completions = conversation.completions
         app.composer.mentions = conversation.mentions
+        conversation.file_names.changed = app.composer.mentions_changed
         app.mcp_panel.show(conversation.mcp, lambda: app.presenter.tools.running)
         app.face.attach(conversation, demo=demo)
         self._unsubscribe = conversation.subscribe(app.router.receive)

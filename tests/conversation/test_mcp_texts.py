@@ -43,14 +43,16 @@ async def test_a_resource_that_is_named_goes_out_with_the_message(tmp_path: Path
 
 async def test_completion_offers_resources_and_the_beginning_of_templates(tmp_path: Path) -> None:
     async with talking(cwd=tmp_path) as talk:
-        assert talk.conversation.mentions("") == []
+        assert talk.conversation.mcp.mentions.complete("") == []
         await attach(talk, "zoo")
         await listed(talk)
-        offered = talk.conversation.mentions("zoo:")
+        offered = talk.conversation.mcp.mentions.complete("zoo:")
         assert [value for value, _ in offered] == ["zoo:zoo://cage/1", "zoo:zoo://cage/"]
         assert "zoo://cage/{n}" in offered[1][1]
-        assert [v for v, _ in talk.conversation.mentions("cage/1")] == ["zoo:zoo://cage/1"]
-        assert talk.conversation.mentions("nothing") == []
+        assert [v for v, _ in talk.conversation.mcp.mentions.complete("cage/1")] == [
+            "zoo:zoo://cage/1"
+        ]
+        assert talk.conversation.mcp.mentions.complete("nothing") == []
 
 
 async def test_what_cannot_be_read_is_said_and_nothing_is_sent(tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ class FakeConversation:
         self.container: Any = None
         self.resources: list[tuple[str, str]] = []
         self.mcp = FakeServers()
+        self.file_names = SimpleNamespace(changed=lambda: None)
         self.refuse_with = ""
         """Why no answer to a form is taken."""
         self.open_requests: set[str] = set()
@@ -206,7 +207,7 @@ class FakeConversation:
         self._entry(item_id)
         self.locked.discard(item_id)
 
-    def queue_edit(self, item_id: str, text: str) -> None:
+    async def queue_edit(self, item_id: str, text: str) -> None:
         self.calls.append(("edit", item_id, text))
         self._entry(item_id).text = text
         self.locked.discard(item_id)

@@ -66,7 +66,7 @@ async def test_escape_closes_the_list_and_enter_sends(drive: Drive):
 
 @pytest.mark.parametrize(
     "before, typed",
-    [("@", ""), ("a @zoo:x", "zoo:x"), ("(@", None), ("a@b", None), ("@a b", None), ("", None),
+    [("@", ""), ("a @zoo:x", "zoo:x"), ("(@", ""), ("a@b", None), ("@a b", None), ("", None),
      ("\t@é", "é")],
 )  # fmt: skip
 def test_where_a_mention_begins(before: str, typed: str | None) -> None:

@@ -1,11 +1,12 @@
 """`@server:uri` in what the user types: the resource goes out with the message."""
 
 import re
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent_tui.agent.messages import ImageContent, TextContent, UserMessage
-from agent_tui.text import clean
+from agent_tui.agent.messages import ImageContent, TextContent
+from agent_tui.conversation.mentions.reading import MentionError, Read
+from agent_tui.text import clean, count
 
 if TYPE_CHECKING:
     from agent_tui.conversation.mcp.link import McpLink
@@ -19,8 +20,25 @@ _TRAILING = ".,;:!?)]}>\"'"
 Block = TextContent | ImageContent
 
 
-class MentionError(ValueError):
-    """A resource that was named cannot be had; str() says why. Nothing was sent."""
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """One that a text names."""
+
+    _mentions: "Mentions"
+    server: str
+    uri: str
+
+    @property
+    def written(self) -> str:
+        """As it stands behind the @."""
+        return f"{self.server}:{self.uri}"
+
+    async def read(self) -> Read:
+        """Raises MentionError."""
+        blocks = await self._mentions.read(self.server, self.uri)
+        texts = [block.text for block in blocks if isinstance(block, TextContent)]
+        size = sum(len(text.partition("\n")[2]) for text in texts)
+        return Read(self.uri, f"{count(size)} characters" if texts else "", blocks)
 
 
 class Mentions:
@@ -53,13 +71,9 @@ class Mentions:
                 later.append((value, about))
         return [*first, *later]
 
-    async def expand(self, text: str, images: Sequence[ImageContent] = ()) -> UserMessage:
-        """The message of a text: the resources that it names stand behind it. Raises
-        MentionError."""
-        blocks: list[Block] = [TextContent(text=text), *images]
-        for server, uri in await self._named(text):
-            blocks += await self._read(server, uri)
-        return UserMessage(content=blocks)
+    async def named(self, text: str) -> list[Resource]:
+        """The resources that a text names. Waits for the servers to be known."""
+        return [Resource(self, server, uri) for server, uri in await self._named(text)]
 
     async def _named(self, text: str) -> list[tuple[str, str]]:
         found = list(_MENTION.finditer(text))
@@ -77,7 +91,8 @@ class Mentions:
             raise MentionError(f"A message can bring {MOST} resources; this one names more.")
         return unique
 
-    async def _read(self, server: str, uri: str) -> list[Block]:
+    async def read(self, server: str, uri: str) -> list[Block]:
+        """Raises MentionError."""
         from agent_tui.mcp_servers import McpError
 
         manager = await self._link.get_manager()

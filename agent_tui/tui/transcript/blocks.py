@@ -8,6 +8,7 @@ import logging
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from rich.cells import cell_len
@@ -15,10 +16,12 @@ from rich.segment import Segment
 
 from agent_tui.text import AnsiStyle, SafeReader, SafeText, ansi_spans, clean, count
 from agent_tui.tui.transcript.heights import Heights
+from agent_tui.tui.transcript.images import image_line, image_part
 from agent_tui.tui.transcript.lines import Line, Look, Prefix, Runs, lay_runs, row
 from agent_tui.tui.transcript.markdown import References
 from agent_tui.tui.transcript.parts import (
     Part,
+    Picture,
     RowPart,
     cut_line,
     lines_to_parts,
@@ -108,6 +111,10 @@ class Block:
     def ready(self) -> None:
         """Make the parts of a stored block that was not looked at yet."""
 
+    def pictures(self) -> Sequence[Picture]:
+        """What it holds that can be looked at on a page of its own."""
+        return [picture for part in self.parts for picture in part.pictures]
+
     def dependents(self) -> Iterable["Block"]:
         """Blocks that look different when this one is folded or opened."""
         return ()
@@ -146,31 +153,51 @@ class PromptBlock(Block):
 
     kind = "prompt"
 
-    def __init__(self, text: str, delivery: Delivery = "prompt", note: str = "") -> None:
+    def __init__(
+        self,
+        text: str,
+        delivery: Delivery = "prompt",
+        note: str = "",
+        images: Sequence[Picture] = (),
+    ) -> None:
+        """images: those that went out with it, a line for each below the text."""
         super().__init__()
-        self.text = SafeText(text)
+        self.images = images
+        self._said = SafeText(text)
+        lines = [image_line(image) for image in images]
+        self.text = SafeText("\n".join([self._said, *lines] if text else lines))
         self.delivery: Delivery = delivery
         self.note = clean(note)
         self.item_id: str | None = None
+        self.came_along: list[str] = []
+        """Of each file and resource that went out with it: its name, and what it is."""
 
     def compose(self, modes: Modes) -> None:
-        self.parts = [_PromptHead(self), *self._more()]
+        first = () if self._said else self.images[:1]
+        self.parts = [_PromptHead(self, first), *self._more()]
+        for words in self.came_along:
+            self.parts.append(RowPart(partial(self._attached, words)))
+
+    @staticmethod
+    def _attached(words: str, look: Look) -> list[Line]:
+        return [row([("  ", ""), (f"{look.glyphs.info} ", "muted"), (words, "muted")], look)]
 
     def _more(self) -> list[Part]:
-        _, newline, rest = self.text.partition("\n")
-        if not newline:
-            return []
-        return plain_parts(rest, "user", prefix=Prefix([("  ", "")], [("  ", "")]))
+        _, newline, rest = self._said.partition("\n")
+        parts = plain_parts(rest, "user", prefix=HANG) if newline else []
+        below = self.images if self._said else self.images[1:]
+        return [*parts, *(image_part(image, HANG, "user") for image in below)]
 
     def source(self) -> str:
         return self.text
 
 
 class _PromptHead(Part):
-    __slots__ = ("_block", "_line")
+    __slots__ = ("_block", "_line", "pictures")
 
-    def __init__(self, block: PromptBlock) -> None:
+    def __init__(self, block: PromptBlock, pictures: Sequence[Picture]) -> None:
         super().__init__()
+        self.pictures = pictures
         self._block = block
         self._line = block.text.partition("\n")[0]
 

@@ -15,7 +15,7 @@ from agent_tui.agent.messages import (
 from agent_tui.conversation.events import QueueDeliveredEvent
 from agent_tui.text import clean, count
 from agent_tui.tui.transcript.blocks import BashBlock, Block, Delivery, PromptBlock
-from agent_tui.tui.transcript.images import image_words
+from agent_tui.tui.transcript.images import ShownImage
 from agent_tui.tui.transcript.notices import NoticeBlock, SeparatorBlock
 from agent_tui.tui.transcript.page import Page
 from agent_tui.tui.transcript.program_tree import file_label
@@ -30,8 +30,10 @@ def typed_text(message: UserMessage) -> str:
 
 
 def _shown(message: UserMessage | CustomMessage) -> str:
-    """What was typed; of each resource that came with it a line that names it."""
-    texts = [block.text for block in message.content if isinstance(block, TextContent)]
+    """What was typed; of each resource that came with it a line that names it (messages of
+    earlier versions, which do not say what came along)."""
+    said = message.said if isinstance(message, UserMessage) else message.content
+    texts = [block.text for block in said if isinstance(block, TextContent)]
     shown = texts[:1]
     for text in texts[1:]:
         resource = _RESOURCE.match(text)
@@ -89,15 +91,18 @@ class Said:
         self._page.add(block, message.id)
 
     def _prompt(self, message: UserMessage | CustomMessage, note: str = "") -> PromptBlock:
-        text = _shown(message)
-        for block in message.content:
+        text, images = _shown(message), list[ShownImage]()
+        for block in message.said if isinstance(message, UserMessage) else message.content:
             if block.type == "image":
-                shown = f"[image: {image_words(block.media_type, block.data)}]"
-                text = f"{text}\n{shown}" if text else shown
+                images.append(ShownImage.of(block))
         for upload in getattr(message, "uploads", ()):
             shown = f"[{file_label(upload.name or upload.file_id, upload.size)}, to the container]"
             text = f"{text}\n{shown}" if text else shown
-        block = PromptBlock(text, note=note)
+        block = PromptBlock(text, note=note, images=images)
+        block.came_along = [
+            f"{clean(attachment.name)}  {clean(attachment.about)}".rstrip()
+            for attachment in getattr(message, "attachments", ())
+        ]
         item = message.queue_item_id
         if item is not None:
             block.item_id = item
