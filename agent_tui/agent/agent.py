@@ -175,9 +175,12 @@ class Agent:
         if self._run is not None:
             self._run.control.abort()
 
-    def abort_tool(self, tool_call_id: str) -> bool:
-        """Stop one running or unstarted call: it gets an error result, the run goes on."""
-        return self._run is not None and self._run.control.abort_tool(tool_call_id)
+    def abort_tool(self, tool_call_id: str, reason: str = "") -> bool:
+        """Stop one call: it gets an error result, the run goes on. Running, unstarted, or still
+        being written: then the answer ends there and its stream is closed, save where a program
+        or a call of the server waits in it (the call is then refused once it is whole).
+        reason: for the model. False if there is no such call."""
+        return self._run is not None and self._run.control.abort_tool(tool_call_id, reason)
 
     def send_now(self) -> bool:
         """Skip the batch's calls not yet started so that steering goes out. False when no run

@@ -6,7 +6,7 @@ only has to notice, so a slow subscriber delays the end of a run but not its sto
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 if TYPE_CHECKING:
@@ -36,18 +36,19 @@ class Stopped(Exception):
 
 
 class Stop:
-    """A flag that is set once, tells why, and calls back at once."""
+    """A flag that is set once, tells why, and calls back at once. words: the user's own."""
 
-    __slots__ = ("_callbacks", "reason")
+    __slots__ = ("_callbacks", "reason", "words")
 
     def __init__(self) -> None:
         self.reason: StopReason | None = None
+        self.words = ""
         self._callbacks: list[Callable[[], object]] = []
 
-    def set(self, reason: StopReason) -> None:
+    def set(self, reason: StopReason, words: str = "") -> None:
         if self.reason is not None:
             return
-        self.reason = reason
+        self.reason, self.words = reason, words
         for callback in tuple(self._callbacks):
             callback()
 
@@ -129,8 +130,12 @@ class RunControl:
         self.waiting_calls: list[str] = []
         self.skip_unstarted = False
         """The user sent now: calls of this turn that have not started are skipped."""
-        self.stopped_early: set[str] = set()
-        """Calls the user stopped while they still streamed."""
+        self.stopped_early: dict[str, str] = {}
+        """Calls the user stopped before their batch began, with the user's words."""
+        self.coming: frozenset[str] = frozenset()
+        """Calls of an answer that has ended and whose batch has not begun."""
+        self.on_stopped_early: Callable[[str], None] | None = None
+        """While an answer streams: told of a call of it that the user stops."""
         self._batch: ToolBatch | None = None
         self._on_phase = on_phase
 
@@ -160,20 +165,34 @@ class RunControl:
         if self._batch is not None:
             self._batch.stop_all("aborted")
 
-    def abort_tool(self, tool_call_id: str) -> bool:
-        """Stop one running or unstarted call; False if there is no such call."""
+    def abort_tool(self, tool_call_id: str, words: str = "") -> bool:
+        """Stop one call that runs, waits or is still being written; False if there is no such
+        call. words: why, for the model."""
         if self._batch is not None:
-            return self._batch.stop_call(tool_call_id)
-        if self.partial is not None and self.partial.has_call(tool_call_id):
-            self.stopped_early.add(tool_call_id)
-            return True
-        return False
+            return self._batch.stop_call(tool_call_id, words)
+        streams = self.partial is not None and self.partial.has_call(tool_call_id)
+        if not streams and tool_call_id not in self.coming:
+            return False
+        if tool_call_id not in self.stopped_early:
+            self.stopped_early[tool_call_id] = words
+            if streams and self.on_stopped_early is not None:
+                self.on_stopped_early(tool_call_id)
+        return True
 
     def send_now(self) -> None:
         """Skip the calls of this turn that have not started."""
         self.skip_unstarted = True
         if self._batch is not None:
             self._batch.skip_unstarted()
+
+    def answer_ended(self, calls: Iterable[str], renamed: Mapping[str, str]) -> None:
+        """Nothing streams any more; these calls come next. renamed: ids that calls had while
+        they streamed → theirs now."""
+        self.partial = None
+        self.coming = frozenset(calls)
+        for streamed, call_id in renamed.items():
+            if (words := self.stopped_early.pop(streamed, None)) is not None:
+                self.stopped_early[call_id] = words
 
     def enter_batch(self, batch: "ToolBatch") -> None:
         self._batch = batch
@@ -188,3 +207,4 @@ class RunControl:
     def end_turn(self) -> None:
         self.skip_unstarted = False
         self.stopped_early.clear()
+        self.coming = frozenset()

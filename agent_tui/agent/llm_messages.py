@@ -21,9 +21,12 @@ from agent_tui.agent.messages import (
     UserMessage,
     text_content,
 )
-from agent_tui.agent.repair import PAUSES, awaits_results_only, repair
+from agent_tui.agent.repair import PAUSES, awaits_results_only, repair, waits_for_server
 
-__all__ = ["PAUSES", "awaits_results_only", "convert_message", "convert_to_llm", "repair"]
+__all__ = [
+    "PAUSES", "awaits_results_only", "convert_message", "convert_to_llm", "repair",
+    "waits_for_server",
+]  # fmt: skip
 
 
 def convert_to_llm(

@@ -3,7 +3,8 @@
 One delta costs one append, however long the message is; snapshot() joins what came so far.
 """
 
-from typing import cast
+import json
+from typing import Any, cast
 
 from agent_tui.agent.events import (
     ContainerEvent,
@@ -38,6 +39,10 @@ from agent_tui.agent.messages import (
 _Block = TextContent | ThinkingContent | ToolCall | OpaqueContent
 
 
+MOST_LEVELS = 100
+"""Of a JSON value that goes back to the API (messages_api/wire_text.py)."""
+
+
 class _Slot:
     """A block as it comes: its final form once closed, else its kind and its pieces."""
 
@@ -49,7 +54,8 @@ class _Slot:
         self.closed = False
         self.pieces: list[str] = []
 
-    def snapshot(self) -> _Block | None:
+    def snapshot(self, *, ends: bool = False) -> _Block | None:
+        """The block as it stands. ends: the answer ends here, and a call with it."""
         if self.closed:
             return self.block
         match self.kind:
@@ -57,6 +63,8 @@ class _Slot:
                 return TextContent(text="".join(self.pieces))
             case "thinking":
                 return ThinkingContent(thinking="".join(self.pieces))
+            case "toolcall" if ends:
+                return _ended_call(cast("ToolCall", self.block), "".join(self.pieces))
             case _:
                 unfinished = cast("ToolCall | OpaqueContent | None", self.block)
                 return unfinished and unfinished.model_copy(update={"complete": False})
@@ -102,8 +110,12 @@ class PartialMessage:
                 self.model = event.model or self.model
             case TextStartEvent() | ThinkingStartEvent():
                 self._slots[event.index] = _Slot(event.type.removesuffix("_start"))
-            case ToolCallDeltaEvent() | DoneEvent() | ErrorEvent():
-                pass  # a call's arguments come whole, with toolcall_end
+            case ToolCallDeltaEvent():
+                # They come whole with toolcall_end; the pieces are for a call that is stopped.
+                if (slot := self._slots.get(event.index)) is not None and not slot.closed:
+                    slot.pieces.append(event.delta)
+            case DoneEvent() | ErrorEvent():
+                pass
 
     def _close(self, index: int, block: _Block) -> None:
         slot = self._slots.get(index)
@@ -124,6 +136,13 @@ class PartialMessage:
             for slot in self._slots.values()
         )
 
+    def index_of_open(self, tool_call_id: str) -> int | None:
+        """Where this call stands, while its arguments are not complete."""
+        for index, slot in self._slots.items():
+            if isinstance(slot.block, ToolCall) and slot.block.id == tool_call_id:
+                return None if slot.closed else index
+        return None
+
     def start_message(self) -> AssistantMessage:
         """The empty message that message_start carries."""
         return self._message([], "end_turn")
@@ -136,11 +155,19 @@ class PartialMessage:
     ) -> AssistantMessage:
         """The message as it stands, open blocks included (calls and opaque blocks with
         complete=False). Costs one pass over what came so far."""
-        blocks = [slot.snapshot() for _, slot in sorted(self._slots.items())]
-        message = self._message([b for b in blocks if b is not None], stop_reason)
+        message = self._message(self._blocks(), stop_reason)
         message.error_message = error_message
         message.error_type = error_type
         return message
+
+    def ended_here(self) -> AssistantMessage:
+        """The message of an answer that ends with what came so far, because the user stopped
+        a call while its arguments streamed: as if the model had ended with this call."""
+        return self._message(self._blocks(ends=True), "tool_use")
+
+    def _blocks(self, *, ends: bool = False) -> list[_Block]:
+        blocks = [slot.snapshot(ends=ends) for _, slot in sorted(self._slots.items())]
+        return [block for block in blocks if block is not None]
 
     def _message(self, content: list[_Block], stop_reason: StopReason) -> AssistantMessage:
         return AssistantMessage(
@@ -153,3 +180,22 @@ class PartialMessage:
             usage=self.usage,
             container=self.container,
         )
+
+
+def _ended_call(call: ToolCall, text: str) -> ToolCall:
+    """A call that ends after this much of its arguments: an object as far as it goes back."""
+    arguments = (_object(text) or {}) if text.strip() else call.arguments
+    return call.model_copy(update={"arguments": arguments, "complete": True, "cut_arguments": text})
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    """The JSON object that this text is, in full; None for anything else, and for one that may
+    be nested deeper than goes back."""
+    if text.count("{") + text.count("[") > MOST_LEVELS:
+        return None
+    try:
+        value = json.loads(text)
+        json.dumps(value, allow_nan=False)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None

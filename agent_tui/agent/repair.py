@@ -36,12 +36,21 @@ from agent_tui.agent.repair_blocks import (
     sound_result,
 )
 from agent_tui.agent.repair_cuts import cuts_of, follow, unresolved_in
-from agent_tui.agent.repair_turns import INTERRUPTED, PAUSES, SERVER_CALLS, Step, is_sound, turns_of
+from agent_tui.agent.repair_turns import (
+    INTERRUPTED,
+    PAUSES,
+    SERVER_CALLS,
+    Step,
+    answered_by,
+    is_sound,
+    turns_of,
+)
 from agent_tui.text import sendable
 
 START_TEXT = "(Earlier parts of this conversation are left out.)"
 CONTINUE_TEXT = "Continue."
 NOT_RUN_TEXT = "Not run: the answer was interrupted."
+CUT_TEXT = "Not run: this call ended before its arguments were complete."
 NO_RESULT_TEXT = "Interrupted: this call has no result."
 
 
@@ -54,12 +63,41 @@ def awaits_results_only(messages: Sequence[AgentMessage]) -> bool:
                 message.stop_reason in PAUSES
                 or any(c.programmatic and c.complete for c in message.tool_calls)
             )
-        unseen = isinstance(message, UnknownMessage) or (
-            isinstance(message, BashExecutionMessage) and message.exclude
-        )
-        if not unseen and not isinstance(message, ToolResultMessage):
+        if not _is_unseen(message) and not isinstance(message, ToolResultMessage):
             return False
     return False
+
+
+def waits_for_server(messages: Sequence[AgentMessage]) -> bool:
+    """Whether a call of the server, or a program, has no result yet in the turn of the API that
+    this history ends with: its last answer must then come whole, or the turn is lost."""
+    answered: set[str] = set()
+    last = True
+    for message in reversed(messages):
+        if isinstance(message, AssistantMessage):
+            if message.stop_reason in INTERRUPTED:
+                return False
+            for block in reversed(message.content):
+                match block:
+                    case OpaqueContent() if (call_id := answered_by(block)) is not None:
+                        answered.add(call_id)
+                    case OpaqueContent() if block.raw.get("type") in SERVER_CALLS:
+                        if block.complete and str(block.raw.get("id")) not in answered:
+                            return True
+                    case ToolCall() if last and block.programmatic:
+                        return True
+                    case _:
+                        pass
+            last = False
+        elif not isinstance(message, ToolResultMessage) and not _is_unseen(message):
+            return False
+    return False
+
+
+def _is_unseen(message: AgentMessage) -> bool:
+    return isinstance(message, UnknownMessage) or (
+        isinstance(message, BashExecutionMessage) and message.exclude
+    )
 
 
 def repair(messages: Sequence[Message], *, program_lost: bool = False) -> list[Message]:
@@ -229,7 +267,7 @@ class Repair:
                     break
             else:
                 texts.append(result_as_text(message))
-        interrupted = step.message.stop_reason in INTERRUPTED
+        lost_text = NOT_RUN_TEXT if step.message.stop_reason in INTERRUPTED else NO_RESULT_TEXT
         for call, wire_id in open_calls:
             self._out.append(
                 ToolResultMessage(
@@ -237,7 +275,7 @@ class Repair:
                     timestamp=step.message.timestamp,
                     tool_call_id=wire_id,
                     tool_name=legal_name(call.name),
-                    content=text_content(NOT_RUN_TEXT if interrupted else NO_RESULT_TEXT),
+                    content=text_content(CUT_TEXT if call.cut_arguments is not None else lost_text),
                     is_error=True,
                 )
             )

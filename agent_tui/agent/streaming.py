@@ -19,8 +19,9 @@ from agent_tui.agent.events import (
     MessageUpdateEvent,
     StartEvent,
     StreamEvent,
+    ToolCallEndEvent,
 )
-from agent_tui.agent.llm_messages import repair
+from agent_tui.agent.llm_messages import repair, waits_for_server
 from agent_tui.agent.loop_config import (
     AgentContext,
     AgentLoopConfig,
@@ -146,7 +147,7 @@ async def stream_assistant_response(
     second value: ids of calls that must not run, as they repeat another of this message.
     """
     partial = control.partial = PartialMessage(model)
-    response = _Response(emit, control, partial)
+    response = _Response(emit, control, partial, context)
 
     async def open_stream() -> AsyncIterator[StreamEvent]:
         llm_context = await build_llm_context(context, config)
@@ -158,11 +159,13 @@ async def stream_assistant_response(
     control.set_phase("waiting")
     try:
         message = None if control.aborted else await response.receive(open_stream)
+        if message is None:
+            message = partial.snapshot("aborted", ABORTED)
+        message, repeated, renamed = _sound(message, partial, used_ids)
+        # At once: a call that is stopped from here on must not run either.
+        control.answer_ended((call.id for call in message.tool_calls), renamed)
     finally:
         control.partial = None
-    if message is None:
-        message = partial.snapshot("aborted", ABORTED)
-    message, repeated = _sound(message, partial, used_ids)
     await response.announce()
     context.messages.append(message)
     await send(emit, MessageEndEvent(message))
@@ -187,11 +190,15 @@ async def build_llm_context(context: AgentContext, config: AgentLoopConfig) -> L
 class _Response:
     """One response on its way from the pump to the subscribers."""
 
-    def __init__(self, emit: Emit, control: RunControl, partial: PartialMessage) -> None:
+    def __init__(
+        self, emit: Emit, control: RunControl, partial: PartialMessage, context: AgentContext
+    ) -> None:
         self._emit = emit
         self._control = control
         self._partial = partial
+        self._context = context
         self._announced = False
+        self._ended_early = False
 
     async def announce(self) -> None:
         """message_start, once."""
@@ -206,6 +213,7 @@ class _Response:
         pump = Pump(open_stream)
         stop = self._control.stop
         stop.add(pump.cancel)
+        self._control.on_stopped_early = lambda call_id: self._end_at(call_id, pump)
         try:
             return await self._emit_updates(pump)
         except BaseException:
@@ -213,7 +221,19 @@ class _Response:
             raise
         finally:
             stop.remove(pump.cancel)
+            self._control.on_stopped_early = None
             await pump.close()
+
+    def _end_at(self, call_id: str, pump: Pump) -> None:
+        """The user stops a call that is still being written: the stream is closed there, where
+        the answer may end there. Else it goes on, and the call is refused once it is whole."""
+        index = self._partial.index_of_open(call_id)
+        if index is None or any(_ends(event, index) for event in pump.buffer):
+            return
+        if waits_for_server([*self._context.messages, self._partial.ended_here()]):
+            return
+        self._ended_early = True
+        pump.cancel()
 
     async def _emit_updates(self, pump: Pump) -> AssistantMessage | None:
         clock = asyncio.get_running_loop().time
@@ -224,6 +244,8 @@ class _Response:
             while buffer:
                 if control.aborted:
                     return None
+                if self._ended_early:
+                    return self._partial.ended_here()
                 event = buffer.popleft()
                 if isinstance(event, (DoneEvent, ErrorEvent)):
                     return event.message
@@ -244,10 +266,19 @@ class _Response:
                     deadline = clock() + SLICE_S
             if control.aborted:
                 return None
+            if self._ended_early:
+                return self._partial.ended_here()
             if pump.finished:
                 return _broken(self._partial, pump.failure)
             await pump.next_events()
             deadline = clock() + SLICE_S
+
+
+def _ends(event: StreamEvent, index: int) -> bool:
+    """The block at `index` has come whole, or the answer is over or begins anew."""
+    if isinstance(event, ToolCallEndEvent):
+        return event.index == index
+    return isinstance(event, (DoneEvent, ErrorEvent, StartEvent))
 
 
 def _broken(partial: PartialMessage, failure: BaseException | None) -> AssistantMessage:
@@ -267,11 +298,13 @@ def _broken(partial: PartialMessage, failure: BaseException | None) -> Assistant
 
 def _sound(
     message: AssistantMessage, partial: PartialMessage, used_ids: set[str]
-) -> tuple[AssistantMessage, set[str]]:
+) -> tuple[AssistantMessage, set[str], dict[str, str]]:
     """The message under the id it was announced with, the ids of its calls unique (fault A14);
-    and those of its calls that repeat the id of another one in the same message."""
+    those of its calls that repeat the id of another one in the same message; and the new ids
+    of those that repeat one of the history."""
     own: set[str] = set()
     repeated: set[str] = set()
+    renamed: dict[str, str] = {}
     content = list(message.content)
     for index, block in enumerate(content):
         if not isinstance(block, ToolCall):
@@ -283,10 +316,12 @@ def _sound(
             content[index] = block.model_copy(update={"id": fresh})
             if call_id in own:
                 repeated.add(fresh)
+            else:
+                renamed[call_id] = fresh
             used_ids.add(fresh)
         own.add(call_id)
     used_ids |= own
-    return message.model_copy(update={"id": partial.id, "content": content}), repeated
+    return message.model_copy(update={"id": partial.id, "content": content}), repeated, renamed
 
 
 def offered_tools(context: AgentContext, config: AgentLoopConfig) -> list[AgentTool]:

@@ -30,7 +30,6 @@ from agent_tui.agent.events import (
 from agent_tui.agent.loop_config import AgentLoopConfig, Emit
 from agent_tui.agent.messages import AssistantMessage, ToolCall, ToolResultMessage
 from agent_tui.agent.tool_calls import (
-    STOPPED_UNSTARTED,
     ExecutedToolCallOutcome,
     FinalizedToolCallOutcome,
     PreparedToolCall,
@@ -39,6 +38,8 @@ from agent_tui.agent.tool_calls import (
     execute_prepared_tool_call,
     finalize_executed_tool_call,
     prepare_tool_call,
+    stopped_unstarted,
+    with_words,
     words_of,
 )
 from agent_tui.agent.tools import AgentTool, ToolContext, ToolResult
@@ -102,8 +103,8 @@ class ToolBatch:
         self._arrived = asyncio.Event()
         control.waiting_calls[:] = [entry.call.id for entry in self.entries]
         for entry in self.entries:
-            if entry.call.id in control.stopped_early:
-                entry.stop.set("stopped")
+            if (words := control.stopped_early.get(entry.call.id)) is not None:
+                entry.stop.set("stopped", words)
         if control.aborted:
             self.stop_all("aborted")
         elif control.skip_unstarted:
@@ -126,10 +127,10 @@ class ToolBatch:
             if entry.state != "closed":
                 entry.stop.set(reason)
 
-    def stop_call(self, tool_call_id: str) -> bool:
+    def stop_call(self, tool_call_id: str, words: str = "") -> bool:
         for entry in self.entries:
             if entry.call.id == tool_call_id and entry.state != "closed":
-                entry.stop.set("stopped")
+                entry.stop.set("stopped", words)
                 return True
         return False
 
@@ -166,7 +167,7 @@ class ToolBatch:
         if entry.prepared is None or entry.state != "prepared":
             return
         if entry.stop.reason is not None:
-            self._close(entry, error_result(STOPPED_UNSTARTED[entry.stop.reason]))
+            self._close(entry, error_result(stopped_unstarted(entry.stop)))
             return
         call_id = entry.call.id
         entry.state = "running"
@@ -264,7 +265,7 @@ class ToolBatch:
     def _interrupted(self, entry: _Entry) -> str:
         if entry.stop.reason is None:
             return f"The tool {entry.call.name} was cancelled from inside."
-        return _STOPPED_RUNNING[entry.stop.reason]
+        return with_words(_STOPPED_RUNNING[entry.stop.reason], entry.stop.words)
 
     def _close(self, entry: _Entry, result: ToolResult) -> None:
         control, call_id = self.control, entry.call.id

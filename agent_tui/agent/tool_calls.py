@@ -19,6 +19,7 @@ from agent_tui.agent.loop_config import (
 )
 from agent_tui.agent.messages import AssistantMessage, ToolCall, ToolResultMessage, text_content
 from agent_tui.agent.tools import AgentTool, ToolContext, ToolResult
+from agent_tui.text import cut
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +39,13 @@ STOPPED_UNSTARTED: dict[str, str] = {
     "stopped": "Not run: the user stopped this call before it started.",
     "skipped": "Skipped by the user, who sent a message before this call started.",
 }
+
+
+STOPPED_WRITING = "Not run: the user stopped this call before its arguments were complete."
+ENDED_BESIDE = "Not run: the user stopped the answer at another call before this one was complete."
+
+CUT_ARGUMENT_CHARS = 300
+"""So much of the arguments of a call that was stopped while it was written its result says."""
 
 
 @dataclass(slots=True)
@@ -80,6 +88,28 @@ def error_result(text: str, *, terminate: bool = False) -> ToolResult:
     return ToolResult(text_content(text), is_error=True, terminate=terminate)
 
 
+def with_words(text: str, words: str) -> str:
+    """The sentence, and what the user said about it."""
+    words = words.strip()
+    return f"{text.removesuffix('.')}: {words}" if words else text
+
+
+def stopped_unstarted(stop: Stop) -> str:
+    """For a call that was stopped before it started."""
+    assert stop.reason is not None
+    return with_words(STOPPED_UNSTARTED[stop.reason], stop.words)
+
+
+def stopped_writing(call: ToolCall, stop: Stop) -> str:
+    """For a call that ended while its arguments streamed: why, and how they began, as the call
+    itself goes back without them."""
+    text = with_words(STOPPED_WRITING, stop.words) if stop.reason is not None else ENDED_BESIDE
+    came = (call.cut_arguments or "").strip()
+    if came and not call.arguments:
+        text += f"\nSo far they were: {cut(came, CUT_ARGUMENT_CHARS)}"
+    return text
+
+
 def words_of(error: BaseException) -> str:
     """The text of an exception; its class where it has none."""
     return str(error).strip() or type(error).__name__
@@ -100,8 +130,10 @@ async def prepare_tool_call(
     def refuse(text: str, *, terminate: bool = False) -> ImmediateToolCallOutcome:
         return ImmediateToolCallOutcome(tool_call, error_result(text, terminate=terminate))
 
+    if tool_call.cut_arguments is not None:
+        return refuse(stopped_writing(tool_call, stop))
     if stop.reason is not None:
-        return refuse(STOPPED_UNSTARTED[stop.reason])
+        return refuse(stopped_unstarted(stop))
     if tool_call.invalid_arguments is not None:
         return refuse(
             "The arguments are not valid JSON for an object: "
@@ -133,8 +165,7 @@ async def prepare_tool_call(
                 reason = answer.reason or "This call was blocked."
                 return refuse(reason, terminate=answer.terminate)
     except Stopped:
-        assert stop.reason is not None
-        return refuse(STOPPED_UNSTARTED[stop.reason])
+        return refuse(stopped_unstarted(stop))
     except Exception as error:
         log.info("the call %s of %s was not prepared", tool_call.id, tool_call.name, exc_info=True)
         return refuse(words_of(error))

@@ -18,7 +18,7 @@ from agent_tui.agent.message_queue import QueueError
 PROGRAM = {"type": "code_execution_20260120", "tool_id": "srv"}
 ACTS = [
     "steer", "steer", "steer", "follow_up", "follow_up", "abort", "withdraw", "promote", "demote",
-    "lock", "unlock", "pause", "resume", "send_now", "edit", "all",
+    "lock", "unlock", "pause", "resume", "send_now", "edit", "all", "stop_call", "stop_call",
 ]  # fmt: skip
 
 
@@ -68,6 +68,9 @@ class User:
                     queue.resume()
                 case "send_now":
                     agent.send_now()
+                case "stop_call":
+                    # Whatever it is at: written, waiting, running, over.
+                    agent.abort_tool("abcd"[act.which], "not this one")
                 case "all":
                     queue.steering_mode = queue.follow_up_mode = "all"
                 case "withdraw" if item is not None:
