@@ -26,7 +26,7 @@ from agent_tui.text import clean
 _LOOKING = ("list", "get", "tools", "resources", "prompts")
 """Actions that want to see the servers connected."""
 CATALOGS_S = 2.0
-"""So long resources and prompts are waited for; who has none does not say so."""
+"""So long resources and prompts are waited for."""
 
 
 def run(words: list[str], config: str | None, *, as_json: bool = False) -> int:
@@ -64,6 +64,8 @@ async def _act(words: list[str], cwd: str, plan: McpPlan, as_json: bool) -> int:
 
     link = McpLink(cwd, plan, Toolset(), on_event)
     try:
+        # Notes stand in these answers.
+        link.tells_notes = words[0] not in ("get", "tools")
         link.begin()
         if words[0] in _LOOKING:
             await _connect(link, words[0], words[1:])
@@ -85,7 +87,7 @@ async def _connect(link: McpLink, action: str, names: list[str]) -> None:
                 manager.reconnect(name)
     await link.wait_ready()
     if action in ("get", "resources", "prompts"):
-        await link.wait_for_catalogs(CATALOGS_S)
+        await link.wait_for_catalogs(CATALOGS_S, names)
 
 
 def _tell(result: CommandResult, as_json: bool) -> int:

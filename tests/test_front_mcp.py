@@ -69,6 +69,26 @@ def test_what_cannot_be_done_is_one_line_on_stderr_and_code_2(mcp: Any) -> None:
     assert mcp("add", "zoo", "--user", "--project", "--", "cmd").code == 2
 
 
+def test_notes_of_a_server_are_told_once(mcp: Any) -> None:
+    """In the answer where it has them, else on stderr."""
+    configure(paths.mcp_file(), many=entry("Many"))
+    said = mcp("get", "many")
+    assert (said.out + said.err).count("its schema is not that of an object") == 1
+    said = mcp("tools", "many")
+    assert said.out.count("is left out") == 1 and "left out" not in said.err
+    said = mcp("list")
+    assert said.err.count("many: the tool array is left out: its schema") == 1
+
+
+def test_a_server_without_resources_keeps_nobody_waiting(
+    mcp: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent_tui.front_mcp.CATALOGS_S", 1000.0)
+    configure(paths.mcp_file(), bare=entry("ToolsOnly"), sour=entry("BadPrompts"), zoo=entry())
+    for words in (["get", "bare"], ["resources"], ["prompts", "sour"]):
+        assert mcp(*words).code == 0
+
+
 def test_a_projects_server_waits_until_it_is_switched_on(
     mcp: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

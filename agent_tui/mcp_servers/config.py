@@ -125,6 +125,9 @@ def parse_server(name: str, raw: Any, warnings: list[str] | None = None) -> Serv
     command, args = read.command()
     url = read.text("url")
     transport, guessed = read.transport(command, url)
+    if scheme := _SCHEME.match(command):
+        is_http = scheme[0].lower() in ("http://", "https://")
+        raise read.wrong("command", f"is an address: {'write it as url' if is_http else _ADDRESS}")
     if transport == "stdio" and not command:
         raise read.wrong("command", "is missing: name the program that is the server")
     if transport != "stdio":
@@ -148,6 +151,50 @@ def parse_server(name: str, raw: Any, warnings: list[str] | None = None) -> Serv
         extra=extra,
         guessed=guessed,
     )
+
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_ADDRESS = "must be an address that begins with http:// or https://"
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, token
+
+
+def unfit(text: str) -> str:
+    """Why no program and no server can be given this text, in words; "" if it can."""
+    if "\0" in text:
+        return "holds a NUL character; remove it"
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        return "holds half of a character (a lone surrogate); write it anew"
+    return ""
+
+
+def unfit_header(value: str) -> str:
+    """Why no header can have this value, in words; "" if it can."""
+    if "\n" in value or "\r" in value or not value.isprintable():
+        return "holds a line end or another character that no header can have; write it in one line"
+    return "" if value.isascii() else "holds a character that no header can have: use ASCII only"
+
+
+def json_words(error: Exception) -> str:
+    """What json.loads raised, as a clause with the text as "it"."""
+    if isinstance(error, json.JSONDecodeError):
+        words = next((w for m, w in _JSON_WORDS.items() if error.msg.startswith(m)), "")
+        return f"is not JSON: {words or 'it cannot be read'}"
+    if isinstance(error, RecursionError):
+        return "is nested too deeply to be read"
+    return "holds a number that is too long to be read"  # Python reads 4,300 digits
+
+
+_JSON_WORDS = {
+    "Expecting property name": "a name in double quotes is missing",
+    "Expecting value": "a value is missing",
+    "Expecting ',' delimiter": "a comma is missing, or a quote",
+    "Expecting ':' delimiter": "a colon is missing",
+    "Extra data": "there is more behind its end",
+    "Unterminated string": "a text in quotes does not end",
+    "Invalid control character": "a text in quotes holds a line end or a control character",
+    "Invalid \\": "a backslash stands before what it cannot stand before",
+    "Illegal trailing comma": "there is a comma too many",
+}
 
 
 def _unknown(key: str) -> str:
@@ -175,7 +222,7 @@ def url_problem(url: str) -> str:
     except ValueError:
         return "is no address; write one such as https://example.org/mcp"
     if parts.scheme.lower() not in ("http", "https") or not parts.hostname or port_is_read == 0:
-        return "must be an address that begins with http:// or https://"
+        return _ADDRESS
     return ""
 
 
@@ -203,7 +250,12 @@ class _Reader:
             return ""
         if not isinstance(value, str):
             raise self.wrong(key, "must be text in quotes")
+        self._check(key, value)
         return value.strip() if key in ("url", "command") else value
+
+    def _check(self, where: str, text: str) -> None:
+        if problem := unfit(text):
+            raise self.wrong(where, problem)
 
     def command(self) -> tuple[str, tuple[str, ...]]:
         """Some files have the whole line as a list under command."""
@@ -211,6 +263,8 @@ class _Reader:
         args = self._list("args")
         if isinstance(value, list) and value and all(isinstance(v, str) for v in value):
             words = cast(list[str], value)
+            for number, word in enumerate(words):
+                self._check(f"command[{number}]", word)
             return words[0], (*words[1:], *args)
         return self.text("command"), args
 
@@ -221,10 +275,11 @@ class _Reader:
         if not isinstance(value, list):
             raise self.wrong(key, "must be a list of texts")
         words: list[str] = []
-        for item in cast(list[Any], value):
+        for number, item in enumerate(cast(list[Any], value)):
             if isinstance(item, bool) or not isinstance(item, str | int | float):
                 raise self.wrong(key, "must be a list of texts")
             words.append(str(item))
+            self._check(f"{key}[{number}]", words[-1])
         return tuple(words)
 
     def texts(self, *keys: str) -> dict[str, str]:
@@ -239,10 +294,20 @@ class _Reader:
                 item = "true" if item else "false"
             if not isinstance(item, str | int | float):
                 raise self.wrong(f"{key}.{clean(name)}", "must be text in quotes")
-            if not name or "\0" in name or (key == "env" and "=" in name):
+            if not name or unfit(name) or (key == "env" and "=" in name):
                 raise self.wrong(key, f"has a name that cannot be: {clean(name)!r}")
             found[name] = str(item)
+            self._check(f"{key}.{clean(name)}", found[name])
+            if "headers" in keys:
+                self._check_header(key, name, found[name])
         return found
+
+    def _check_header(self, key: str, name: str, value: str) -> None:
+        if _HEADER_NAME.fullmatch(name) is None:
+            said = f"has a name that no header can have: {clean(cut(name, 60))!r}"
+            raise self.wrong(key, f"{said}; use letters, digits and -")
+        if problem := unfit_header(value):
+            raise self.wrong(f"{key}.{name}", problem)
 
     def transport(self, command: str, url: str) -> tuple[Transport, bool]:
         key, value = self._get("type")
@@ -313,7 +378,8 @@ def server_from_json(name: str, text: str) -> ServerConfig:
     try:
         raw = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{clean(name)}: this is not JSON: {clean(str(error))}.") from None
+        where = f" (column {error.pos + 1})" if isinstance(error, json.JSONDecodeError) else ""
+        raise ConfigError(f"{clean(name)}: the entry {json_words(error)}{where}.") from None
     for key in ("mcpServers", "servers"):
         if isinstance(raw, dict) and isinstance(raw.get(key), dict) and len(raw[key]) == 1:
             raw = next(iter(cast(dict[str, Any], raw[key]).values()))

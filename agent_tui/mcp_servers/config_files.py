@@ -2,7 +2,8 @@
 [mcp.servers.NAME] in both config.toml files; reading all, writing to the two JSON files.
 
 Of two servers with one name the nearer counts: .mcp.json, the project's config.toml, the
-user's mcp.json, the user's config.toml. A bad entry costs that server, a bad file its servers.
+user's mcp.json, the user's config.toml; but what a project brings counts only once the user has
+approved it. A bad entry costs that server, a bad file its servers.
 """
 
 import contextlib
@@ -11,12 +12,13 @@ import os
 import re
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 from agent_tui import paths
-from agent_tui.mcp_servers.config import ConfigError, ServerConfig, parse_server
+from agent_tui.mcp_servers import state_file
+from agent_tui.mcp_servers.config import ConfigError, ServerConfig, json_words, parse_server
 from agent_tui.mcp_servers.types import McpError, Scope
 from agent_tui.text import clean
 from agent_tui.toml_file import TomlFileError, read_toml
@@ -29,7 +31,8 @@ _MAX_BYTES = 4 * 1024 * 1024
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One server as found. config is None when problem says why it cannot be used. source:
-    its file, "" for one of this conversation. raw: as written, for the content hash."""
+    its file, "" for one of this conversation. raw: as written, for the content hash. behind: of a
+    project's server the one of the same name that it would take the place of."""
 
     name: str
     scope: Scope
@@ -37,6 +40,7 @@ class Entry:
     raw: Any
     config: ServerConfig | None = None
     problem: str = ""
+    behind: "Entry | None" = None
 
     @property
     def writable(self) -> bool:
@@ -73,12 +77,38 @@ def load_entries(
         for name, raw in table.items():
             entry = _entry(str(name), scope, path, raw, warnings)
             if before := found.get(entry.name):
-                warnings.append(
-                    f"{clean(name)} is configured in {clean(before.source)} and in {clean(path)}; "
-                    "the second counts."
-                )
+                if scope == "project":
+                    entry = replace(entry, behind=before)
+                warnings.append(_twice(entry, before, cwd))
             found[entry.name] = entry
     return sorted(found.values(), key=lambda entry: entry.name), warnings
+
+
+def in_use(entry: Entry, cwd: str | Path) -> Entry:
+    """Of those by one name the one that counts now: what a project brings once it is approved,
+    until then the user's own; `entry` where there is nothing else."""
+    found: Entry | None = entry
+    while found is not None:
+        if found.scope != "project" or state_file.approval(cwd, found.name, found.raw) is True:
+            return found
+        found = found.behind
+    return entry
+
+
+def _twice(entry: Entry, before: Entry, cwd: str | Path) -> str:
+    said = f"{clean(entry.name)} is configured in {clean(before.source)} and in"
+    said = f"{said} {clean(entry.source)}"
+    used = in_use(entry, cwd)
+    if used is entry:
+        return f"{said}; the second counts."
+    return f"{said}; that of {clean(used.source)} is used: {hidden_text(entry, cwd)}"
+
+
+def hidden_text(entry: Entry, cwd: str | Path) -> str:
+    """Why a project's server is not the one in use, and what changes that."""
+    refused = state_file.approval(cwd, entry.name, entry.raw) is False
+    why = "you have refused the project's" if refused else "nobody has approved the project's yet"
+    return f"{why} (/mcp enable {clean(entry.name)} approves it)."
 
 
 def _entry(name: str, scope: Scope, path: Path, raw: Any, warnings: list[str]) -> Entry:
@@ -146,13 +176,11 @@ def _read_json(path: Path) -> dict[str, Any]:
         whole = json.loads(text)
     except json.JSONDecodeError as error:
         raise McpError(
-            f"{clean(path)}:{error.lineno}:{error.colno}: is not JSON: {error.msg.lower()}. "
+            f"{clean(path)}:{error.lineno}:{error.colno}: {json_words(error)}. "
             "Mend that line; its servers are left out."
         ) from None
-    except RecursionError:
-        raise McpError(f"{clean(path)}: is nested too deeply to be read.") from None
-    except ValueError:  # Python reads no number of more than 4,300 digits
-        raise McpError(f"{clean(path)}: holds a number that is too long to be read.") from None
+    except (ValueError, RecursionError) as error:
+        raise McpError(f"{clean(path)}: {json_words(error)}.") from None
     if not isinstance(whole, dict):
         raise McpError(f'{clean(path)}: must be an object with a table "mcpServers".')
     return cast(dict[str, Any], whole)

@@ -256,7 +256,12 @@ class Life:
     async def _serve(self) -> None:
         """What comes after the tools are known, until the end."""
         capabilities = self.client.server_capabilities
-        self._dirty |= {k for k in KINDS[1:] if getattr(capabilities, k) is not None}
+        for kind in KINDS[1:]:
+            if getattr(capabilities, kind) is not None:
+                self._dirty.add(kind)
+            else:
+                # Whoever waits for the list need not: it is empty.
+                self._around.listed(kind)
         self._wake.set()
         beside = [self._loop.create_task(self._listen())]
         if level := self._around.log_level():
@@ -287,8 +292,7 @@ class Life:
                 await self._list(kind)
             except Exception as error:
                 self._around.noted(f"its {kind} could not be listed: {words_of(error)}")
-            else:
-                self._around.listed(kind)
+            self._around.listed(kind)
         # Whatever came meanwhile is looked at next.
         self._wake.set()
 

@@ -13,6 +13,7 @@ import contextlib
 import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from agent_tui.agent.messages import ImageContent, TextContent
@@ -20,17 +21,14 @@ from agent_tui.agent.tools import AgentTool
 from agent_tui.mcp_servers import offers, roster, state_file
 from agent_tui.mcp_servers.asks import Asks
 from agent_tui.mcp_servers.config import ServerConfig
-from agent_tui.mcp_servers.config_files import (
-    Entry,
-    load_entries,
-)
+from agent_tui.mcp_servers.config_files import Entry, in_use, load_entries
 from agent_tui.mcp_servers.connection import ServerConnection
 from agent_tui.mcp_servers.life import Catalog, Kind, Surroundings
 from agent_tui.mcp_servers.offers import Offers, Server
 from agent_tui.mcp_servers.results import Mapper
 from agent_tui.mcp_servers.server_log import ServerLog
 from agent_tui.mcp_servers.server_process import all_closed
-from agent_tui.mcp_servers.snapshots import approval_text, config_lines, target_text
+from agent_tui.mcp_servers.snapshots import config_lines, snapshot_of
 from agent_tui.mcp_servers.types import (
     Approval,
     CapText,
@@ -111,12 +109,19 @@ class McpManager:
             if known is None:
                 self._servers[entry.name] = self._new(entry)
             elif known.entry.scope != "conversation" and known.connection is None:
-                known.entry = entry
+                self._take(known, entry)
         return warnings
 
     def _new(self, entry: Entry) -> Server:
         server_log = ServerLog(entry.name)
-        return Server(entry, server_log, Mapper(self._cap_text, server_log.secrets))
+        server = Server(entry, server_log, Mapper(self._cap_text, server_log.secrets))
+        self._take(server, entry)
+        return server
+
+    def _take(self, server: Server, entry: Entry) -> None:
+        """What stands in the files under a name: the one of it that counts now."""
+        server.entry = in_use(entry, self._cwd)
+        server.hidden = entry if server.entry is not entry else None
 
     def start(self) -> None:
         """Connect to every enabled, approved server, all at once, in the background."""
@@ -208,6 +213,14 @@ class McpManager:
         del self._servers[name]
         self._offers.names.drop_server(name)
         self._on_event(ServerRemoved(name))
+        if (other := server.hidden or server.entry.behind) is not None:
+            # That of the other file is what the name means now.
+            if server.hidden is not None:
+                other = replace(other, behind=None)
+            self._servers[name] = self._new(other)
+            self._connect(self._servers[name])
+            self._tell(self._servers[name])
+            done = f"{done} {clean(name)} of {clean(other.source)} is there now."
         self._poke()
         await self._stop(server)
         return done
@@ -215,6 +228,10 @@ class McpManager:
     async def set_enabled(self, name: str, enabled: bool) -> None:
         """Remembered in the user's mcp.json, for others in AGENT_TUI_HOME. Raises McpError."""
         server = self._get(name)
+        if enabled and server.hidden is not None and self._may_show(server):
+            roster.switch(server.hidden, True, self._cwd)
+            self.approve(name, True)
+            return
         server.entry = roster.switch(server.entry, enabled, self._cwd)
         if enabled and server.connection is None:
             self._started = True
@@ -224,6 +241,14 @@ class McpManager:
             await self._stop(server)
             self._connect(server)
         self._tell(server)
+
+    def _may_show(self, server: Server) -> bool:
+        """Whether switching on means the project's server: the user's own is on already, or
+        nothing has been said of the project's yet."""
+        hidden = server.hidden
+        assert hidden is not None
+        said = state_file.approval(self._cwd, hidden.name, hidden.raw)
+        return said is None or self._hindrance(server) is None
 
     def reconnect(self, name: str) -> None:
         """Begin anew at once, with the configuration as it is on disk now. Raises McpError."""
@@ -235,9 +260,9 @@ class McpManager:
             found = next((entry for entry in entries if entry.name == name), None)
             if found is None:
                 raise McpError(f"{clean(name)} is no longer in {clean(server.entry.source)}.")
-            if found != server.entry:
+            if in_use(found, self._cwd) != server.entry:
                 self._stop_soon(server)
-                server.entry = found
+            self._take(server, found)
         hindrance = self._hindrance(server)
         if hindrance is not None:
             self._tell(server)
@@ -252,13 +277,14 @@ class McpManager:
     def approve(self, name: str, approved: bool) -> None:
         """Answer for a project's server; remembered by its content. Raises McpError."""
         server = self._get(name)
-        if server.entry.scope != "project":
+        entry, before = server.hidden or server.entry, server.entry
+        if entry.scope != "project":
             raise McpError(f"{clean(name)} needs no approval.")
-        state_file.set_approval(self._cwd, name, server.entry.raw, approved)
-        if approved and server.connection is None:
-            self._connect(server)
-        elif not approved:
+        state_file.set_approval(self._cwd, name, entry.raw, approved)
+        self._take(server, entry)
+        if server.entry is not before or (server.entry is entry and not approved):
             self._stop_soon(server)
+        if server.connection is None:
             self._connect(server)
         self._tell(server)
 
@@ -338,34 +364,12 @@ class McpManager:
     def snapshot(self, name: str, *, log_lines: int = 20) -> ServerSnapshot:
         """Raises McpError for a name that is not there."""
         server = self._get(name)
-        entry, connection, catalog = server.entry, server.connection, server.catalog
-        state = self._state(server)
-        config = entry.config
-        mask = server.log.secrets.mask
-        latency = connection.latency_s if connection else None
-        return ServerSnapshot(
-            name=name,
-            scope=entry.scope,
-            source=entry.source,
-            transport=config.transport if config else "stdio",
-            target=target_text(config, server.log.secrets) if config else "",
-            state=state,
-            error=connection.error if connection else (entry.problem or None),
-            retry_in_s=connection.retry_in_s if connection else None,
-            connected_s=connection.connected_s if connection else None,
-            latency_ms=None if latency is None else latency * 1000,
-            protocol=catalog.protocol,
-            server_title=mask(catalog.title),
-            instructions=mask(catalog.instructions),
-            tools=self._offers.infos(server),
-            left_out={tool.name: tool.problem for tool in catalog.tools if tool.problem},
-            resources=len(catalog.resources),
-            prompts=len(catalog.prompts),
-            running_calls=connection.running_calls if connection else 0,
-            warnings=list(server.warnings),
-            log_path=server.log.path,
-            log_tail=server.log.tail(log_lines),
-            approval_text=approval_text(entry) if state == "awaiting_approval" else "",
+        return snapshot_of(
+            server,
+            self._state(server),
+            self._offers.infos(server),
+            cwd=self._cwd,
+            log_lines=log_lines,
         )
 
     def config_lines(self, name: str) -> list[str]:

@@ -37,6 +37,8 @@ class Server:
 
     def __init__(self, entry: Entry, server_log: ServerLog, mapper: Mapper) -> None:
         self.entry = entry
+        self.hidden: Entry | None = None
+        """A project's server of this name that is not approved: the user's own is used."""
         self.log = server_log
         self.mapper = mapper
         self.connection: ServerConnection | None = None

@@ -4,9 +4,11 @@ import json
 import shlex
 import urllib.parse
 from collections.abc import Mapping
+from pathlib import Path
 
+from agent_tui.mcp_servers import state_file
 from agent_tui.mcp_servers.config import ServerConfig
-from agent_tui.mcp_servers.config_files import Entry
+from agent_tui.mcp_servers.config_files import Entry, hidden_text
 from agent_tui.mcp_servers.masking import (
     MASK,
     Secrets,
@@ -14,6 +16,8 @@ from agent_tui.mcp_servers.masking import (
     secret_values,
     shown_env,
 )
+from agent_tui.mcp_servers.offers import Server
+from agent_tui.mcp_servers.types import ServerSnapshot, ServerState, ToolInfo
 from agent_tui.mcp_servers.variables import variables_in
 from agent_tui.text import clean
 
@@ -76,6 +80,50 @@ def _own_secrets(config: ServerConfig) -> Secrets:
     """Those that stand in the configuration itself."""
     return Secrets(
         secret_values(args=config.args, env=config.env, url=config.url, headers=config.headers)
+    )
+
+
+def snapshot_of(
+    server: Server, state: ServerState, tools: list[ToolInfo], *, cwd: Path, log_lines: int
+) -> ServerSnapshot:
+    """All that is known of a server; state and tools are the manager's."""
+    entry, connection, catalog, hidden = (
+        server.entry,
+        server.connection,
+        server.catalog,
+        server.hidden,
+    )
+    config = entry.config
+    mask = server.log.secrets.mask
+    latency = connection.latency_s if connection else None
+    asked = entry if state == "awaiting_approval" else None
+    if hidden is not None and state_file.approval(cwd, hidden.name, hidden.raw) is None:
+        asked = hidden
+    return ServerSnapshot(
+        name=server.name,
+        scope=entry.scope,
+        source=entry.source,
+        transport=config.transport if config else "stdio",
+        target=target_text(config, server.log.secrets) if config else "",
+        state=state,
+        error=connection.error if connection else (entry.problem or None),
+        retry_in_s=connection.retry_in_s if connection else None,
+        connected_s=connection.connected_s if connection else None,
+        latency_ms=None if latency is None else latency * 1000,
+        protocol=catalog.protocol,
+        server_title=mask(catalog.title),
+        instructions=mask(catalog.instructions),
+        tools=tools,
+        left_out={tool.name: tool.problem for tool in catalog.tools if tool.problem},
+        resources=len(catalog.resources),
+        prompts=len(catalog.prompts),
+        running_calls=connection.running_calls if connection else 0,
+        warnings=list(server.warnings),
+        log_path=server.log.path,
+        log_tail=server.log.tail(log_lines),
+        approval_text=approval_text(asked) if asked is not None else "",
+        approval_source=asked.source if asked is not None else "",
+        hidden=f"{clean(hidden.source)} has one too: {hidden_text(hidden, cwd)}" if hidden else "",
     )
 
 

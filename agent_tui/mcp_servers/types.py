@@ -87,7 +87,9 @@ class ServerSnapshot:
     conversation. error: why it is not connected, or what went wrong last. retry_in_s: until
     the next try of a failed one; None: it stays as it is until someone reconnects it.
     latency_ms: of the last answer. left_out: tools that cannot be offered, with the reason.
-    approval_text: what the user is asked to approve (awaiting_approval only).
+    approval_text: what the user is asked to approve: of a server that waits for it, or of a
+    project's server in whose place the user's own of that name is used; approval_source: its
+    file. hidden: why that project's server is not used, "" where there is none.
     """
 
     name: str
@@ -112,6 +114,8 @@ class ServerSnapshot:
     log_path: str = ""
     log_tail: list[str] = field(default_factory=list[str])
     approval_text: str = ""
+    approval_source: str = ""
+    hidden: str = ""
 
 
 # --- events ---------------------------------------------------------------------------

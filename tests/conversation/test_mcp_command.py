@@ -10,7 +10,15 @@ from agent_tui import paths
 from agent_tui.conversation.mcp.notices import ServerNotices
 from agent_tui.conversation.mcp.words import FORMS, HELP, WrongForm, read, server_of, split
 from agent_tui.mcp_servers import ConfigError, ServerConfig
-from tests.conversation.mcp_making import ZOO_COMMAND, add_line, attach, connected, run
+from tests.conversation.mcp_making import (
+    ZOO_COMMAND,
+    add_line,
+    attach,
+    configure,
+    connected,
+    entry,
+    run,
+)
 from tests.faults.helpers import talking
 
 SECRET = "tok-0123456789abcdef"
@@ -66,7 +74,11 @@ def test_variables_of_a_program() -> None:
         ("add", ""),
         ("add zoo", ""),
         ("add zoo --", ""),
-        ("add zoo http://x y", ""),
+        ("add zoo http://x y", "one word"),
+        ("add zoo ftp://h/", "it begins with http:// or https://"),
+        ("add zoo ws://h/", "ws://h/ is no address of an MCP server"),
+        ("add zoo -- ftp://h/", "it begins with http:// or https://"),
+        ("add zoo -- http://h/ y", "one word"),
         ("add zoo extra -- cmd", "behind --"),
         ("add zoo --fast -- cmd", "no option --fast"),
         ("add zoo --header -- cmd", "KEY:VALUE"),
@@ -79,14 +91,11 @@ def test_variables_of_a_program() -> None:
     ],
 )
 def test_a_wrong_line_is_answered_with_the_right_form(line: str, says: str) -> None:
-    try:
+    with pytest.raises(WrongForm) as wrong:
         action, *words = split(line)
-        server = server_of(read(action, words))
-    except WrongForm as wrong:
-        assert says in str(wrong)
-        assert wrong.form in FORMS.values()
-    else:
-        assert line == "add zoo http://x y" and server.command == "http://x"
+        server_of(read(action, words))
+    assert says in str(wrong.value)
+    assert wrong.value.form in FORMS.values()
 
 
 @pytest.mark.parametrize(
@@ -96,7 +105,7 @@ def test_a_wrong_line_is_answered_with_the_right_form(line: str, says: str) -> N
         ("add zoo --env A=1 http://x.y", "no environment"),
         ("add my.zoo -- cmd", "'my.zoo' cannot be a server's name"),
         ("add a__b -- cmd", "cannot be a server's name"),
-        ("add zoo --transport http ftp://x.y", "http:// or https://"),
+        ("add zoo --transport http x.y", "http:// or https://"),
     ],
 )
 def test_a_server_that_cannot_be_is_refused(line: str, says: str) -> None:
@@ -184,6 +193,27 @@ async def test_all_about_a_server(tmp_path: Path) -> None:
         assert "log" in (await run(talk, "/mcp log zoo 5")).text
 
 
+async def test_a_name_with_spaces_is_taken_with_and_without_quotes(tmp_path: Path) -> None:
+    configure(paths.mcp_file(), **{"my zoo": entry(), "my zoo 2": entry()})
+    async with talking(cwd=tmp_path) as talk:
+        await connected(talk, "my zoo")
+        for line in ("/mcp get my zoo", "/mcp get 'my zoo'", "/mcp tools my zoo"):
+            assert (
+                "echo" in (await run(talk, line)).text
+                or "**my zoo**" in (await run(talk, line)).text
+            )
+        await connected(talk, "my zoo 2")
+        for line, count in (("my zoo", 50), ("'my zoo' 1", 1), ("my zoo 1", 1)):
+            result = await run(talk, f"/mcp log {line}")
+            assert "mcp-my-zoo-" in result.data["path"] and len(result.data["lines"]) <= count
+        assert (await run(talk, "/mcp log my zoo 2")).data["path"] == (
+            talk.conversation.mcp.snapshot("my zoo 2").log_path
+        )
+        for line in ("/mcp log our zoo", "/mcp get our zoo", "/mcp resources our zoo"):
+            wrong = await talk.conversation.command(line)
+            assert "A name with spaces stands in quotes. The form is: /mcp" in str(wrong.error)
+
+
 async def test_scopes_are_kept_where_they_belong(tmp_path: Path) -> None:
     project, user = tmp_path / ".mcp.json", paths.mcp_file()
     async with talking(cwd=tmp_path) as talk:
@@ -266,6 +296,27 @@ async def test_what_becomes_of_a_server_is_told_once(tmp_path: Path) -> None:
     notices.changed("b", "needs_auth", 0, None)
     notices.changed("b", "needs_auth", 0, None)
     assert told == ["b is connected: 1 tool.", "b wants you to log in: /mcp login b"]
+
+
+async def test_a_line_about_a_server_names_it_whatever_it_is_called() -> None:
+    """Also where the name stands in the line by chance."""
+    told: list[str] = []
+    notices = ServerNotices(lambda event: told.append(event.text))
+    for name in ("it", "a", "not"):
+        notices.note(name, "it writes what is not a message")
+        notices.changed(name, "failed", 0, "it did not answer within 2 s")
+    notices.changed("zoo", "failed", 0, "zoo: args[1] needs the variable A")
+    await asyncio.sleep(0)
+    assert len(told) == 7
+    assert [line.split(": ")[0] for line in told] == ["it", "a", "not", "zoo", "it", "a", "not"]
+    assert told[3] == "zoo: args[1] needs the variable A"
+
+
+async def test_what_cannot_be_offered_is_told_once_by_get(tmp_path: Path) -> None:
+    async with talking(cwd=tmp_path) as talk:
+        await attach(talk, "many", "Many")
+        about = (await run(talk, "/mcp get many")).text
+        assert about.count("its schema is not that of an object") == 1
 
 
 async def test_many_lines_about_a_server_are_told_in_few() -> None:

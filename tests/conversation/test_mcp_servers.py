@@ -412,6 +412,19 @@ async def test_a_projects_servers_are_asked_for_once_by_their_content(work: Path
     assert states["one"] == "disabled"
 
 
+async def test_the_question_says_that_the_users_own_is_used_until_then(work: Path) -> None:
+    configure(paths.mcp_file(), one=entry())
+    configure(work / ".mcp.json", one=entry("Many"))
+    asked, states, notices = await _opened(work, "no")
+    (_, text, _) = asked.asked[0]
+    assert f"From {work / '.mcp.json'}." in text
+    assert f"Your own one of {paths.mcp_file()} is used until then." in text
+    assert states["one"] in ("connecting", "connected")
+    assert f"that of {paths.mcp_file()} is used" in str(notices)
+    asked, states, _ = await _opened(work)
+    assert asked.asked == [], "remembered"
+
+
 async def test_where_nobody_can_be_asked_a_projects_server_is_not_used(work: Path) -> None:
     configure(work / ".mcp.json", one=entry())
     told: list[Any] = []

@@ -82,6 +82,24 @@ def test_all_fields_by_our_names_and_by_those_of_others():
         ({"command": "x", "env": ["A=1"]}, "env must be a table"),
         ({"url": "ftp://e.org"}, "url must be an address that begins with http"),
         ({"url": "https://"}, "url must be an address"),
+        ({"command": "ftp://h/"}, "command is an address: must be an address that begins with"),
+        ({"command": "https://h/mcp"}, "command is an address: write it as url"),
+        ({"command": "a\0b"}, "command holds a NUL character"),
+        ({"command": ["a", "b\0"]}, "command[1] holds a NUL character"),
+        ({"command": "a", "args": ["b", "\0"]}, "args[1] holds a NUL character"),
+        ({"command": "a", "args": ["\ud83d"]}, "args[0] holds half of a character"),
+        ({"command": "a", "env": {"K": "\0"}}, "env.K holds a NUL character"),
+        ({"command": "a", "env": {"K": "\ud83d"}}, "env.K holds half of a character"),
+        ({"command": "a", "env": {"\ud83d": "v"}}, "env has a name that cannot be"),
+        ({"command": "a", "cwd": "/\ud83d"}, "cwd holds half of a character"),
+        ({"url": "https://e.org/\0"}, "url holds a NUL character"),
+        ({"url": "https://e.org/\ud83d"}, "url holds half of a character"),
+        ({"url": "https://e.org", "headers": {"X-A": "\0"}}, "headers.X-A holds a NUL"),
+        ({"url": "https://e.org", "headers": {"X-A": "a\nb"}}, "headers.X-A holds a line end"),
+        ({"url": "https://e.org", "headers": {"X-A": "ä"}}, "headers.X-A holds a character that"),
+        ({"url": "https://e.org", "headers": {"X A": "1"}}, "headers has a name that no header"),
+        ({"url": "https://e.org", "headers": {"X-Ä": "1"}}, "headers has a name that no header"),
+        ({"url": "https://e.org", "oauth": {"scope": "\0"}}, "oauth.scope holds a NUL"),
         ({"url": "http://[::1"}, "url is no address"),
         ({"command": "x", "disabled": "yes"}, "disabled must be true or false"),
         ({"command": "x", "call_timeout_s": 0}, "call_timeout_s must be a number of seconds"),
@@ -105,18 +123,20 @@ def test_unknown_fields_are_kept_and_named_with_the_nearest_known():
     assert config.to_raw()["gallery"] is True
 
 
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
+PRINTABLE = st.characters(min_codepoint=32, max_codepoint=126)
 CONFIGS = st.builds(
     lambda stdio, fields: ServerConfig(name="s", **(stdio | fields)),
     st.one_of(
         st.fixed_dictionaries({
             "command": st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
-            .map(str.strip).filter(bool),
-            "args": st.lists(st.text(), max_size=3).map(tuple),
-            "env": st.dictionaries(st.sampled_from(["A", "TOKEN"]), st.text()),
+            .map(str.strip).filter(lambda command: command and "://" not in command),
+            "args": st.lists(TEXTS, max_size=3).map(tuple),
+            "env": st.dictionaries(st.sampled_from(["A", "TOKEN"]), TEXTS),
         }),
         st.fixed_dictionaries({
             "transport": st.sampled_from(["http", "sse"]), "url": st.just("https://e.org/mcp"),
-            "headers": st.dictionaries(st.sampled_from(["X-A"]), st.text()),
+            "headers": st.dictionaries(st.sampled_from(["X-A"]), st.text(PRINTABLE)),
         }),
     ),
     st.fixed_dictionaries({
@@ -140,6 +160,16 @@ def test_servers_of_the_command_line():
     assert server_from_url("x", "https://e.org/sse", {"A": "b"}, sse=True).transport == "sse"
     whole = '{"mcpServers": {"other": {"command": "x"}}}'
     assert server_from_json("x", whole) == server_from_json("x", '{"command": "x"}')
+    for text, says in [
+        ("{", "the entry is not JSON: a name in double quotes is missing (column 2)"),
+        ('{"command": "x"', "the entry is not JSON: a comma is missing, or a quote (column 16)"),
+        ('{"command": }', "the entry is not JSON: a value is missing (column 13)"),
+        ('{"a": ' + "9" * 5000 + "}", "the entry holds a number that is too long to be read"),
+        ("[" * 100_000, "the entry is nested too deeply to be read"),
+    ]:
+        with pytest.raises(ConfigError) as caught:
+            server_from_json("x", text)
+        assert str(caught.value) == f"x: {says}."
     for call in (
         lambda: server_from_json("x", "{"),
         lambda: server_from_command("x", [], {}),
@@ -201,6 +231,20 @@ def test_a_variable_of_a_kind_we_do_not_know_is_not_sent_as_it_is(text: str):
         resolve(parse_server("s", {"command": "x", "args": [text]}), {"A": "1"}, "/")
 
 
+def test_a_default_may_hold_variables_of_its_own():
+    args = ["${A:-${B:-x}}", "${A:-<${B}${C:-${D:-}}>}", "${env:A:-${B:-x}y}", "}${A:-}{", "${A"]
+    config = parse_server("s", {"command": "run", "args": args})
+    assert resolve(config, {"B": "b"}, "/").args == ["b", "<b>", "by", "}{", "${A"]
+    assert resolve(config, {"A": "a"}, "/").args == ["a", "a", "a", "}a{", "${A"]
+    assert variables_in(config) == ["A", "B", "C", "D"]
+    with pytest.raises(ConfigError, match=r"args\[1\] needs the variable B"):
+        resolve(config, {}, "/")
+    deep = parse_server("s", {"command": "run", "args": ["${A:-" * 5000 + "}" * 5000]})
+    with pytest.raises(ConfigError, match=r"args\[0\] holds a default with more than 20"):
+        resolve(deep, {}, "/")
+    assert variables_in(deep) == ["A"]
+
+
 def test_what_variables_bring_must_still_be_a_url_and_a_header():
     config = parse_server("s", {"url": "${HOST}/mcp"})
     with pytest.raises(ConfigError, match="url, with its variables put in, must be an address"):
@@ -208,6 +252,12 @@ def test_what_variables_bring_must_still_be_a_url_and_a_header():
     config = parse_server("s", {"url": "https://e.org", "headers": {"A": "${LINES}"}})
     with pytest.raises(ConfigError, match=r"headers\.A holds a line end"):
         resolve(config, {"LINES": "a\r\nHost: evil"}, "/")
+    with pytest.raises(ConfigError, match=r"headers\.A holds a character that no header"):
+        resolve(config, {"LINES": "kéy"}, "/")
+    config = parse_server("s", {"command": "x", "env": {"A": "${V}"}})
+    with pytest.raises(ConfigError, match=r"env\.A holds half of a character"):
+        resolve(config, {"V": "\ud83d"}, "/")
+    assert resolve(config, {"V": "/p\udce9"}, "/").env["A"] == "/p\udce9"  # bytes of a path
 
 
 SECRET_CONFIG = parse_server("s", {
@@ -297,6 +347,11 @@ def test_all_places_are_read_and_the_nearer_counts(home: Path, project: Path):
         "c": ("project", ".mcp.json", ""), "d": ("project", "config.toml", "3"),
     }  # fmt: skip
     assert [w.split(" is configured")[0] for w in warnings] == ["b", "c", "c"]
+    # What a project brings does not count before it is approved: the user's own does.
+    assert warnings[0].endswith("the second counts.")
+    for warning in warnings[1:]:
+        assert f"that of {paths.mcp_file()} is used: nobody has approved" in warning
+        assert "/mcp enable c approves it" in warning
 
 
 @pytest.mark.parametrize(

@@ -181,6 +181,68 @@ async def test_a_project_s_server_runs_only_with_approval_of_its_very_content(
     assert other.manager.state("zoo") == "awaiting_approval"
 
 
+async def test_until_it_is_approved_a_project_s_server_hides_nobody(make_keeper, project: Path):
+    write_servers(paths.mcp_file(), zoo=raw("Plain", env={"WHOSE": "mine"}))
+    write_servers(project / ".mcp.json", zoo=raw("Plain", env={"WHOSE": "the project's"}))
+
+    async def whose(keeper: Keeper) -> str:
+        await keeper.state("zoo", "connected")
+        return json.loads(text_of(await keeper.call("zoo__env")))["WHOSE"]
+
+    keeper = make_keeper()
+    [warning] = keeper.manager.load()
+    assert f"that of {paths.mcp_file()} is used" in warning
+    keeper.manager.start()
+    assert await whose(keeper) == "mine"
+    snapshot = keeper.manager.snapshot("zoo")
+    assert (snapshot.scope, snapshot.source) == ("user", str(paths.mcp_file()))
+    assert "WHOSE=the project's" in snapshot.approval_text
+    assert snapshot.approval_source == str(project / ".mcp.json")
+    assert "nobody has approved the project's yet" in snapshot.hidden
+    # Refused: the user's own goes on, and is not even disturbed.
+    pid = text_of(await keeper.call("zoo__pid"))
+    keeper.manager.approve("zoo", False)
+    assert text_of(await keeper.call("zoo__pid")) == pid
+    snapshot = keeper.manager.snapshot("zoo")
+    assert snapshot.approval_text == "" and "you have refused" in snapshot.hidden
+    # Approved: the project's takes its place.
+    await keeper.manager.set_enabled("zoo", True)
+    await until(lambda: keeper.manager.snapshot("zoo").scope == "project")
+    assert await whose(keeper) == "the project's"
+    assert keeper.manager.snapshot("zoo").hidden == ""
+    await keeper.manager.close()
+
+    keeper = make_keeper()
+    [warning] = keeper.manager.load()
+    assert warning.endswith("the second counts.")
+    keeper.manager.start()
+    assert await whose(keeper) == "the project's"
+    # It has changed on disk: nobody has approved that.
+    write_servers(project / ".mcp.json", zoo=raw("Plain", env={"WHOSE": "somebody's"}))
+    keeper.manager.reconnect("zoo")
+    assert await whose(keeper) == "mine"
+    # Without it the name means the other one.
+    assert f"zoo of {project / '.mcp.json'} is there now" in await keeper.manager.remove("zoo")
+    assert keeper.manager.state("zoo") == "awaiting_approval"
+    assert servers_in(paths.mcp_file()) == {}
+    await keeper.manager.close()
+
+
+async def test_taking_out_a_project_s_server_brings_back_the_user_s_own(make_keeper, project: Path):
+    write_servers(paths.mcp_file(), zoo=raw("Plain"))
+    write_servers(project / ".mcp.json", zoo=raw("Plain", env={"A": "1"}))
+    keeper = make_keeper()
+    keeper.manager.load()
+    keeper.manager.start()
+    keeper.manager.approve("zoo", True)
+    await keeper.state("zoo", "connected")
+    assert keeper.manager.snapshot("zoo").scope == "project"
+    await keeper.manager.remove("zoo")
+    await keeper.state("zoo", "connected")
+    assert keeper.manager.snapshot("zoo").scope == "user"
+    await keeper.manager.close()
+
+
 def test_a_state_file_that_is_damaged_costs_a_question(home: Path, tmp_path: Path):
     state_file.set_approval(tmp_path, "zoo", {"command": "x"}, True)
     assert state_file.approval(tmp_path, "zoo", {"command": "x"}) is True

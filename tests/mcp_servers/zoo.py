@@ -234,6 +234,21 @@ class Plain(Animal):
     instructions = "Be kind to the animals."
 
 
+class ToolsOnly(Animal):
+    """Has nothing but tools, and says so."""
+
+    capabilities: Json = {"tools": {}}
+
+
+class BadPrompts(Animal):
+    """Says that it has prompts, and cannot list them."""
+
+    def answer(self, method: str, params: Json, message: Json, send: Send) -> Json | None:
+        if method == "prompts/list":
+            raise LookupError("prompts today")
+        return super().answer(method, params, message, send)
+
+
 class Silent(Animal):
     """Takes everything and never says a word."""
 
@@ -635,7 +650,7 @@ ANIMALS: dict[str, type[Animal]] = {
     for animal in (
         Plain, Silent, SilentList, Gated, DeafToTheNew, DiesOfTheNew, DeadAtStart, BadNames, Many,
         Endless, Circular, Pages, Shuffled, Wild, Rude, Noisy, Flood, ErrorFlood, Stubborn,
-        LeavesAChild, Curious, Modern, Garbled,
+        LeavesAChild, Curious, Modern, Garbled, ToolsOnly, BadPrompts,
     )
 }  # fmt: skip
 

@@ -48,15 +48,15 @@ def complete(conversation: "Conversation", arguments: str) -> list[Completion]:
     return [
         Completion(f"{action} {s.name}", s.state)
         for s in conversation.mcp.snapshots()
-        if s.name.startswith(rest) and _fits(action, s.state, s.transport)
+        if s.name.startswith(rest) and _fits(action, s.state, s.transport, bool(s.hidden))
     ]
 
 
-def _fits(action: str, state: str, transport: str) -> bool:
+def _fits(action: str, state: str, transport: str, hides: bool) -> bool:
     """Whether the action makes sense for a server in this state."""
     match action:
         case "enable":
-            return state in ("disabled", "awaiting_approval")
+            return hides or state in ("disabled", "awaiting_approval")
         case "disable":
             return state != "disabled"
         case "login" | "logout":

@@ -72,9 +72,13 @@ class McpActions:
 
     def _name(self, line: Line, action: str) -> str:
         """The one name of a line. Raises WrongForm."""
-        if len(line.names) != 1 or line.command is not None:
-            raise WrongForm(FORMS[action])
-        return line.names[0]
+        if line.command is None and len(line.names) == 1:
+            return line.names[0]
+        # Files may have names with spaces: whoever types one means it, quotes or not.
+        if line.command is None and (whole := " ".join(line.names)) in self._link.servers():
+            return whole
+        spaces = "A name with spaces stands in quotes." if len(line.names) > 1 else ""
+        raise WrongForm(FORMS[action], spaces)
 
     # --- attaching --------------------------------------------------------------------------
 
@@ -109,8 +113,13 @@ class McpActions:
         name = self._name(line, "enable")
         manager = await self._link.get_manager()
         self._link.expect(name)
+        before = manager.config_lines(name)
         await manager.set_enabled(name, True)
-        return CommandResult(text=f"{code(name)} is switched on.")
+        if manager.config_lines(name) != before:
+            self._link.forget_allowed(name)
+        source = manager.snapshot(name).source
+        where = f" It is the one of {code(source, 300)}." if source else ""
+        return CommandResult(text=f"{code(name)} is switched on.{where}")
 
     async def _disable(self, line: Line) -> CommandResult:
         name = self._name(line, "disable")
@@ -171,37 +180,39 @@ class McpActions:
             return manager.snapshots()
         return [manager.snapshot(self._name(line, action))]
 
+    async def _one_or_all(self, line: Line, action: str) -> str | None:
+        """The name of the server that a line names; None: all. Raises McpError."""
+        await self._some(line, action)
+        return self._name(line, action) if line.names else None
+
     async def _tools(self, line: Line) -> CommandResult:
         snapshots = await self._some(line, "tools")
         tools = [asdict(tool) for snapshot in snapshots for tool in snapshot.tools]
         return CommandResult(text=lists.tools_text(snapshots), data={"tools": tools})
 
     async def _resources(self, line: Line) -> CommandResult:
-        await self._some(line, "resources")
-        manager = await self._link.get_manager()
-        found = manager.resources(line.names[0] if line.names else None)
+        name = await self._one_or_all(line, "resources")
+        found = (await self._link.get_manager()).resources(name)
         return CommandResult(
             text=lists.resources_text(found), data={"resources": [asdict(r) for r in found]}
         )
 
     async def _prompts(self, line: Line) -> CommandResult:
-        await self._some(line, "prompts")
-        manager = await self._link.get_manager()
-        found = manager.prompts(line.names[0] if line.names else None)
+        name = await self._one_or_all(line, "prompts")
+        found = (await self._link.get_manager()).prompts(name)
         shown = self._link.prompts.names()
         return CommandResult(
             text=lists.prompts_text(found, shown), data={"prompts": [asdict(p) for p in found]}
         )
 
     async def _log(self, line: Line) -> CommandResult:
-        match line.names:
-            case [name]:
-                count = LOG_LINES
-            case [name, number] if number.isdigit():
-                count = int(number)
-            case _:
-                raise WrongForm(FORMS["log"])
         manager = await self._link.get_manager()
+        *before, last = line.names or [""]
+        count = LOG_LINES
+        if before and last.isdecimal() and " ".join(line.names) not in manager.servers():
+            count = int(last[:9])
+            line.names = before
+        name = self._name(line, "log")
         lines = manager.log_tail(name, count)
         path = manager.log_path(name)
         if not lines:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from agent_tui.text import clean, cut, sendable
+from agent_tui.text import SafeText, clean, cut, sendable
 
 MOST_EACH = 2_000
 MOST = 8_000
@@ -17,12 +17,13 @@ _HEAD = (
 
 
 def instructions_text(instructions: Mapping[str, str]) -> str:
-    """The part of the system prompt; "" where no server says anything. The same servers give the
+    """The part of the system prompt; "" where no server says anything. Controls are symbols:
+    every face shows it as it is. The same servers give the
     same text in whatever order they connected, so that the prompt cache holds."""
     parts: list[str] = []
     left = MOST
     for server in sorted(instructions):
-        text = sendable(instructions[server]).strip()
+        text = SafeText(sendable(instructions[server])).strip()
         if not text or left <= 0:
             continue
         short = cut(text, min(MOST_EACH, left))

@@ -90,6 +90,8 @@ class McpLink:
         self._catalogs: set[tuple[str, str]] = set()
         """(server, "resources" or "prompts") of what has been listed."""
         self.tool_offer: ToolOffer | None = None
+        self.tells_notes = True
+        """Notes about servers are told as they come; else they are only kept."""
 
     # --- the manager ------------------------------------------------------------------------
 
@@ -204,8 +206,9 @@ class McpLink:
         ]  # fmt: skip
 
     def awaiting_approval(self) -> "list[ServerSnapshot]":
-        """Servers of the project that nobody has approved or refused yet."""
-        return [s for s in self.snapshots() if s.state == "awaiting_approval"]
+        """Servers of the project that nobody has approved or refused yet; also where the user's
+        own of that name is used meanwhile."""
+        return [s for s in self.snapshots() if s.approval_text]
 
     def owner(self, alias: str) -> tuple[str, str] | None:
         """(server, the tool's own name); None for a tool that is no server's."""
@@ -252,13 +255,13 @@ class McpLink:
         """Until none of these connects any more, or the time is over."""
         await self._wait_until(lambda: not set(servers) & set(self.connecting()), wait_s)
 
-    async def wait_for_catalogs(self, wait_s: float) -> None:
-        """Until the servers that are connected have listed resources and prompts, or the time is
-        over: those that have none never do."""
+    async def wait_for_catalogs(self, wait_s: float, servers: Collection[str] = ()) -> None:
+        """Until those of these servers (default: of all) that are connected have listed their
+        resources and prompts, or the time is over."""
 
         def all_listed() -> bool:
-            states = {s.name: s.state for s in self.snapshots()}
-            names = [name for name, state in states.items() if state == "connected"]
+            wanted = [s for s in self.snapshots() if not servers or s.name in servers]
+            names = [s.name for s in wanted if s.state == "connected"]
             return all((n, what) in self._catalogs for n in names for what in _CATALOGS)
 
         await self._wait_until(all_listed, wait_s)
@@ -307,7 +310,8 @@ class McpLink:
                 self.forget_allowed(event.server)
                 self._emit(McpServerChangedEvent(event.server, "removed"))
             case t.Notice():
-                self._notices.note(event.server, event.text)
+                if self.tells_notes:
+                    self._notices.note(event.server, event.text)
             case t.UrlDone():
                 self.questions.url_done(event.server, event.elicitation_id)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from agent_tui.conversation.mcp.markdown import block, code, plain, table
 from agent_tui.mcp_servers.types import PromptInfo, ResourceInfo, ServerSnapshot
-from agent_tui.text import cut, duration, file_size
+from agent_tui.text import clean, cut, duration, file_size
 
 STATES = {
     "connecting": "connecting",
@@ -52,6 +52,7 @@ def servers_text(snapshots: Sequence[ServerSnapshot]) -> str:
         for s in snapshots
     ]  # fmt: skip
     notes = [f"- {code(s.name, 64)}: {plain(s.error, 400)}" for s in snapshots if s.error]
+    notes += [f"- {code(s.name, 64)}: {plain(s.hidden, 400)}" for s in snapshots if s.hidden]
     notes += [
         f"- {code(s.name, 64)}: `/mcp login {plain(s.name)}` logs in"
         for s in snapshots
@@ -80,12 +81,21 @@ def server_text(snapshot: ServerSnapshot, config: Sequence[str]) -> str:
     parts = [f"**{plain(s.name)}**"]
     parts.append("\n".join(f"- {name}: {value}" for name, value in facts if value))
     parts.append("Configuration\n\n" + block("\n".join(config)))
+    if s.hidden:
+        parts.append(plain(s.hidden, 600))
     if s.approval_text:
         parts.append("Asks for your approval\n\n" + block(s.approval_text))
     if s.instructions:
         parts.append("Says of itself\n\n" + block(s.instructions))
-    if notes := [*s.warnings, *(f"{name}: {why}" for name, why in s.left_out.items())]:
-        parts.append("Notes\n\n" + "\n".join(f"- {plain(n, 400)}" for n in dict.fromkeys(notes)))
+    notes = list(s.warnings)
+    # Of many tools not all have a note of their own.
+    notes += [
+        f"{name} is left out: {why}"
+        for name, why in s.left_out.items()
+        if not any(f"{clean(name)} is left out" in note for note in notes)
+    ]
+    if notes:
+        parts.append("Notes\n\n" + "\n".join(f"- {plain(note, 400)}" for note in notes))
     if s.log_tail:
         parts.append("Last lines of its log\n\n" + block("\n".join(s.log_tail[-10:])))
     return "\n\n".join(parts)

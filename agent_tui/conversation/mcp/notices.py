@@ -76,4 +76,5 @@ class ServerNotices:
 
 def _sentence(name: str, text: str) -> str:
     """The line with the server's name before it, unless it says it itself."""
-    return text if name and name in text.split(":")[0] else f"{name}: {text}"
+    says_it = text.startswith(f"{name}:") or f"server {name} " in text.split(":")[0]
+    return text if says_it else f"{name}: {text}"

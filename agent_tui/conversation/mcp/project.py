@@ -36,8 +36,11 @@ async def ask_for_project_servers(link: "McpLink", choose: Choose) -> None:
         if more := len(waiting) - at - 1:
             options.append(Choice(NONE, f"use neither this one nor the other {more}"))
         title = f"This project brings the MCP server {clean(server.name)}"
-        text = f"{SafeText(server.approval_text)}\nFrom {clean(server.source)}. Use it only if you "
-        key = await choose(title, text + "trust who wrote it.", options)
+        text = f"{SafeText(server.approval_text)}\nFrom {clean(server.approval_source)}. "
+        if server.hidden:
+            text += f"Your own {clean(server.name)} of {clean(server.source)} is used until then. "
+        text += "Use it only if you trust who wrote it."
+        key = await choose(title, text, options)
         if key == YES:
             link.expect(server.name)
         for each in waiting[at:] if key == NONE else [server]:

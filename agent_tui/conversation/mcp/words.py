@@ -12,7 +12,7 @@ from agent_tui.mcp_servers.config import (
     server_from_url,
 )
 from agent_tui.mcp_servers.types import Scope
-from agent_tui.text import clean
+from agent_tui.text import clean, cut
 
 FORMS: dict[str, str] = {
     "add": "add NAME -- COMMAND ARGS...  or  add NAME URL [--header KEY:VALUE] [--sse]",
@@ -162,6 +162,11 @@ def server_of(line: Line) -> ServerConfig:
     if not words:
         raise WrongForm(form)
     is_address = len(words) == 1 and words[0].lower().startswith(("http://", "https://"))
+    if len(words) > 1 and words[0].lower().startswith(("http://", "https://")):
+        raise WrongForm(form, "An address is one word.")
+    if len(words) == 1 and not is_address and "://" in words[0]:
+        said = f"{clean(cut(words[0], 60))} is no address of an MCP server: it begins with http://"
+        raise WrongForm(form, f"{said} or https://.")
     if line.transport in ("http", "sse") or (is_address and line.transport != "stdio"):
         if len(words) != 1:
             raise WrongForm(form, "An address is one word.")
