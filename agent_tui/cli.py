@@ -286,6 +286,13 @@ def offline_serve(
         _fail(str(error))
 
 
+@offline_app.command("mcp", help="A small MCP server over stdio: the one that /tour attaches.")
+def offline_mcp() -> None:
+    from agent_tui.offline.tour_server import serve_stdio
+
+    serve_stdio()
+
+
 def main() -> None:
     """The console script."""
     for stream in (sys.stdout, sys.stderr):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # light: the first paint waits for it
     from agent_tui.tui.panels.side_panel import SidePanel
     from agent_tui.tui.panels.tools_panel import ToolsPanel
     from agent_tui.tui.queue_view import QueueView
+    from agent_tui.tui.tour.tour import Tour
     from agent_tui.tui.transcript import Transcript
 
 
@@ -31,6 +32,7 @@ class ScreenActions(App[int], inherit_bindings=False):
     panel: "SidePanel"
     tools_panel: "ToolsPanel"
     mcp_panel: "McpPanel"
+    tour: "Tour"
     key_table: "KeyTable"
     leaving: "Leaving"
     panel_open: bool
@@ -120,6 +122,9 @@ class ScreenActions(App[int], inherit_bindings=False):
 
     def action_scroll_bottom(self) -> None:
         self.transcript.scroll_to_end()
+
+    def action_tour_skip(self) -> None:
+        self.tour.skip()
 
     def action_help(self) -> None:
         from agent_tui.tui.screens.help import HelpScreen

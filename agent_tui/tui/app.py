@@ -334,6 +334,8 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
         if self.drawer_open:
             self.drawer_open = False
             self.place_panel()
+        elif self.grown:
+            self.tour.leave()
 
     @on(m.InterruptRequested)
     def _interrupt(self) -> None:

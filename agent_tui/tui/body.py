@@ -22,6 +22,7 @@ from agent_tui.tui.queue_view import QueueView
 from agent_tui.tui.retry_line import RetryLine
 from agent_tui.tui.router import Router
 from agent_tui.tui.search_line import SearchLine
+from agent_tui.tui.tour.tour import Tour
 from agent_tui.tui.transcript import Transcript
 from agent_tui.tui.view import View
 
@@ -38,6 +39,7 @@ async def grow(app: "AgentTuiApp") -> None:
     app.opener = Opener(app, app.starter, app.banner)
     app.router = Router(app)
     app.face = FaceSettings(app)
+    app.tour = Tour(app)
     app.transcript = Transcript(glyphs=glyphs, thinking=thinking, clock=app.clock, id="transcript")
     app.search_line = SearchLine(glyphs, app.key_table, id="search")
     app.dialogs = DialogArea(id="dialogs")

@@ -51,6 +51,8 @@ class FaceSettings:
         conversation.held_settings.of_face = OF_FACE
         conversation.remember = self.remember
         conversation.add_command("keys", "/keys", "every key, and how to change one", self._keys)
+        words = "two minutes: each feature by its key"
+        conversation.add_command("tour", "/tour", words, self._app.tour.command)
 
     async def _keys(self, conversation: "Conversation", arguments: str) -> CommandResult:
         if arguments:

@@ -96,6 +96,7 @@ KEYS: tuple[Key, ...] = (
         "Copy what is selected"),
     Key("copy_answer", "alt+c", "copy_answer", "screen", "Copy the last answer, as markdown"),
     Key("copy_code", "alt+k", "copy_code", "screen", "Copy the last code block"),
+    Key("tour_skip", "alt+n,f10", "tour_skip", "screen", "In the tour: to its next step"),
     Key("help", "f1", "help", "screen",
         "This page",
         {"idle": "help", "draft": "help", "running": "help", "stopping": "help",

@@ -5,7 +5,7 @@ import importlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from agent_tui import heap
 from agent_tui.agent.messages import UserMessage
@@ -27,10 +27,20 @@ This is the demo: there is no key and no model, the replies are scripted. Everyt
 real: streaming, tools, steering, approvals.
 
 - `/login` enter a key
+- `/tour` two minutes, see it all
 - `/help` or F1: every key and command
 
-Try: `list the files` · `run ls` · `count the lines of code` · `write a long answer` · `tour`
+Try: `list the files` · `run ls` · `count the lines of code` · `write a long answer`
 """
+
+
+
+@runtime_checkable
+class DemoStarter(Protocol):
+    """One that can be told to give a conversation in the demo next."""
+
+    def demo_next(self) -> None: ...
+
 
 Starter = Callable[[ScreenAsker], Awaitable["Conversation"]]
 
@@ -155,6 +165,24 @@ class Opener:
         )
         if key:
             await self._app.desk.send(f"/resume {key}")
+
+    def go_to_demo(self) -> None:
+        """/tour demo: leave this conversation for one in the demo, and begin the tour there."""
+        self._app.run_worker(self._go_to_demo(), group="login", exclusive=True, exit_on_error=False)
+
+    async def _go_to_demo(self) -> None:
+        app, starter = self._app, self._starter
+        before = app.desk.conversation
+        if before is None or app.desk.running or not isinstance(starter, DemoStarter):
+            app.notice("warning", "The demo is begun by: agent-tui --demo, then /tour.")
+            return
+        starter.demo_next()
+        app.desk.conversation = None
+        app.transcript.clear()
+        await before.close()
+        await self._open()
+        if app.desk.conversation is not None:
+            await app.tour.begin(app.desk.conversation)
 
     def log_in(self) -> None:
         """/login: ask for a key, unseen; then begin a new conversation with it."""

@@ -16,6 +16,7 @@ from agent_tui.tui.desk import Level
 
 if TYPE_CHECKING:
     from agent_tui.tui.search_line import SearchKey, SearchLine, SearchTyped
+    from agent_tui.tui.tour.tour import Tour
     from agent_tui.tui.transcript import Transcript
 
 
@@ -25,6 +26,7 @@ class Reading(App[int], inherit_bindings=False):
     transcript: "Transcript"
     composer: Composer
     search_line: "SearchLine"
+    tour: "Tour"
     grown: bool
 
     # --- to the transcript and back ----------------------------------------------------
@@ -76,6 +78,8 @@ class Reading(App[int], inherit_bindings=False):
 
     async def _copy(self, text: str, what: str) -> None:
         copied = await copy(text, to_terminal=self.copy_to_clipboard)
+        if not copied.failed:
+            self.tour.saw("copied")
         if copied.failed or (copied.doubtful and copied.bytes > OSC52_SAFE):
             self.notice("warning", copied.sentence(what))  # too long for the status line
         else:

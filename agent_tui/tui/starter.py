@@ -44,6 +44,10 @@ class Starter:
         self._cwd, self._demo = cwd, demo
         self._allow, self._wish, self._reload = list(allow), wish, reload
 
+    def demo_next(self) -> None:
+        """The next conversation is a new one in the demo."""
+        self._demo = True
+
     async def __call__(self, asker: "ScreenAsker") -> "Conversation":
         """Raises CannotStartError from load; ValueError (one line) when a setting or a key is
         unusable."""

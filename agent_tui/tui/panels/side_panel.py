@@ -73,6 +73,11 @@ class SidePanel(Horizontal):
         self.query_one(Tabs).chosen = index
         self.query_one(ContentSwitcher).current = self._panels[index].id
 
+    @property
+    def shown(self) -> str:
+        """The id of the one that is chosen; "" before there are any."""
+        return (self._panels[self.query_one(Tabs).chosen].id or "") if self._panels else ""
+
     def show_panel(self, id: str) -> None:
         """The one whose widget has this id."""
         self.choose([panel.id for panel in self._panels].index(id))
