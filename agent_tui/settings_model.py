@@ -324,6 +324,12 @@ class Settings(BaseSettings):
         description="How many messages of each folder are kept for Up and Ctrl+R in later "
         "starts; 0: none.",
     )
+    vi_keys: bool = Field(
+        default=False,
+        title="vi keys",
+        description="vi's keys where you type: Esc goes to normal mode, i back to typing; Enter "
+        "sends in both.",
+    )
     keys: Annotated[dict[str, Keys], BeforeValidator(table)] = Field(
         default_factory=dict[str, str],
         title="Keys",

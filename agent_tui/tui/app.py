@@ -399,7 +399,7 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
     def _dialog_left(self, message: m.DialogLeft) -> None:
         self.composer.focus()
         if message.character:
-            self.composer.insert(message.character)
+            self.composer.insert_typed(message.character)
 
     @on(m.Flash)
     def _flash(self, message: m.Flash) -> None:
@@ -474,7 +474,7 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
             return
         if event.is_printable and event.character and event.key not in self.screen.active_bindings:
             self.composer.focus()
-            self.composer.insert(event.character)
+            self.composer.typed_elsewhere(event.key, event.character)
 
     def on_paste(self, event: events.Paste) -> None:
         if not self.screen.is_modal and not self.composer.has_focus:

@@ -20,8 +20,8 @@ from agent_tui.tui.completion import Choice, CompletionList, command_choices, me
 from agent_tui.tui.input_history import InputHistory
 from agent_tui.tui.keys import KeyTable
 from agent_tui.tui.lines import count, one_line
-from agent_tui.tui.paste_area import PasteArea
-from agent_tui.tui.paste_collapse import PasteCollapse, fits_in_place
+from agent_tui.tui.paste_collapse import PasteCollapse
+from agent_tui.tui.vi_area import ViArea
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ def _text_area_actions() -> dict[str, str]:
     return found
 
 
-class Composer(PasteArea):
+class Composer(ViArea):
     """A text area that grows to eight lines. offer_key: a dialog that waits may take a key.
 
     actions: key → Textual action, the text area's own and those of keys.py.
@@ -85,6 +85,7 @@ class Composer(PasteArea):
         """Drafts put away, newest last."""
         self._searching: str | None = None
         self._known_empty = True
+        self._known_label = ""
         self._closed_list_for: str | None = None
         self.last_key_at = float("-inf")
         self.clock: Callable[[], float] = time.monotonic
@@ -151,16 +152,24 @@ class Composer(PasteArea):
 
     @property
     def label(self) -> str:
-        """What stands above the composer: what it is lent for, else how many drafts wait."""
+        """What stands above the composer: vi's mode, then what it is lent for, else how many
+        drafts wait."""
+        mode = self.vi.shown if self.vi is not None else ""
+        about = ""
         if self.errand is not None:
-            return self.errand.label
-        if not self.stash:
-            return ""
-        one = "it" if len(self.stash) == 1 else "one"
-        key = self.key_table.first("stash")
-        return f"{count(len(self.stash), 'draft')} stashed ({key} brings {one} back)"
+            about = self.errand.label
+        elif self.stash:
+            one = "it" if len(self.stash) == 1 else "one"
+            key = self.key_table.first("stash")
+            about = f"{count(len(self.stash), 'draft')} stashed ({key} brings {one} back)"
+        return "  ".join(part for part in (mode, about) if part)
+
+    def mode_changed(self) -> None:
+        if self.label != self._known_label:
+            self._label_changed()
 
     def _label_changed(self) -> None:
+        self._known_label = self.label
         self.post_message(LabelChanged())
 
     def load(self, text: str) -> None:
@@ -175,6 +184,7 @@ class Composer(PasteArea):
         self.pastes = PasteCollapse()
         self._searching = None
         self.completion.hide()
+        self.begin_vi()
         return text
 
     def clear_into_history(self) -> None:
@@ -199,6 +209,7 @@ class Composer(PasteArea):
         self.errand = errand
         self.completion.hide()
         self.load(text)
+        self.begin_vi()
         self.focus()
         self._label_changed()
 
@@ -211,6 +222,7 @@ class Composer(PasteArea):
             errand.leave()
         self.load(errand.draft)
         self.move_cursor(errand.cursor)
+        self.begin_vi()
         self._label_changed()
 
     # --- keys --------------------------------------------------------------------------
@@ -231,10 +243,11 @@ class Composer(PasteArea):
             event.prevent_default()
             return
         action = self.actions.get(event.key)
-        if self._offered(event.key):
+        if self._offered(event.key) or self._vi_took(event):
             pass
         elif action is not None:
             await self.run_action(action)
+            self.settle_vi()
         else:
             if event.is_printable:
                 self.past.leave()
@@ -242,6 +255,10 @@ class Composer(PasteArea):
             return
         event.stop()
         event.prevent_default()
+
+    def _vi_took(self, event: events.Key) -> bool:
+        """A search has keys of its own."""
+        return self._searching is None and self.vi_takes(event.key, event.character)
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
@@ -262,32 +279,7 @@ class Composer(PasteArea):
         self.past.leave()
         self._type(self.cut_or_copied())
 
-    def action_open_paste(self) -> None:
-        """The folded paste at the cursor: into the text, or into the editor when the text area
-        would grow slow of it."""
-        where = self.placeholder_at_cursor()
-        if where is None:
-            self.post_message(m.Flash("Put the cursor beside a folded paste to open it."))
-            return
-        name = self.get_text_range(*where)
-        content = self.pastes.content(name) or ""
-        if fits_in_place(content):
-            end = self.replace(content, *where, maintain_selection_offset=False).end_location
-            self.move_cursor(end)
-        else:
-            self.post_message(
-                m.EditorRequested(content, lambda saved: self._paste_edited(name, saved))
-            )
-
-    def _paste_edited(self, name: str, saved: str) -> None:
-        """What the editor saved of a paste takes its place, as one step of undo."""
-        if saved == (self.pastes.content(name) or "").removesuffix("\n"):
-            return
-        for row in range(self.document.line_count):
-            for start, end in self.placeholders(row):
-                if self.document.get_line(row)[start:end] == name:
-                    self.replace(self.pastes.take(saved), (row, start), (row, end))
-                    return
+    def paste_left_over(self, saved: str) -> None:
         self.past.add(saved)
         self.post_message(m.Flash("That paste is no longer in the draft: what you saved is at Up."))
 
@@ -322,7 +314,26 @@ class Composer(PasteArea):
     def insert_typed(self, character: str) -> None:
         """A character that was typed a moment ago and kept back."""
         self.past.leave()
+        self.vi_inserts()
         self._type(character)
+
+    def typed_elsewhere(self, key: str, character: str) -> None:
+        """A key that came to the screen while nothing had the focus that takes it."""
+        if not self.vi_takes(key, character):
+            self.insert_typed(character)
+
+    def vi_acts(self, action: str, count: int) -> None:
+        if action == "history_search":
+            self.action_history_search()
+            return
+        for _ in range(count):
+            before = self.text, self.cursor_location
+            if action == "up":
+                self.action_history_previous()
+            else:
+                self.action_history_next()
+            if (self.text, self.cursor_location) == before:
+                break
 
     def _type(self, text: str) -> None:
         result = self.replace(text, *self.selection, maintain_selection_offset=False)
@@ -435,6 +446,7 @@ class Composer(PasteArea):
         if not self.past.entries:
             return
         self._searching = self.draft
+        self.vi_inserts()
         self._show_list()
 
     def _accept_search(self) -> None:

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 OF_FACE: Final = frozenset({
     "theme", "show_panel", "show_thinking", "reduced_motion", "notify", "terminal_title",
-    "progress", "remember_choices",
+    "progress", "remember_choices", "vi_keys",
 })  # fmt: skip
 """Settings that hold at once on the screen."""
 
@@ -39,11 +39,13 @@ class FaceSettings:
         app = self._app
         self._theme = app.theme
         self._calm()
+        self._use_vi()
         app.theme_changed_signal.subscribe(app, lambda _: self._theme_changed())
 
     def loaded(self) -> None:
         """The settings are there in full (app.settings)."""
         self._calm()
+        self._use_vi()
         self._app.signals.refresh()
 
     def attach(self, conversation: "Conversation", *, demo: bool) -> None:
@@ -84,6 +86,8 @@ class FaceSettings:
                 app.transcript.set_thinking_mode(app.settings.show_thinking)
             case "reduced_motion":
                 self._calm()
+            case "vi_keys":
+                self._use_vi()
             case _:
                 app.signals.refresh()
 
@@ -91,6 +95,9 @@ class FaceSettings:
         calm = bool(getattr(self._app.settings, "reduced_motion", False))
         self._app.animation_level = "none" if calm else "full"
         self._app.transcript.calm = calm
+
+    def _use_vi(self) -> None:
+        self._app.composer.use_vi(bool(getattr(self._app.settings, "vi_keys", False)))
 
     def _theme_changed(self) -> None:
         app = self._app

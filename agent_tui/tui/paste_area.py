@@ -10,7 +10,8 @@ from textual.document._edit import Edit
 from textual.widgets import TextArea
 
 from agent_tui.drafts import Draft
-from agent_tui.tui.paste_collapse import MARK, PasteCollapse
+from agent_tui.tui import messages as m
+from agent_tui.tui.paste_collapse import MARK, PasteCollapse, fits_in_place
 
 
 class PasteArea(TextArea):
@@ -124,3 +125,36 @@ class PasteArea(TextArea):
         if self._cut is not None and text and self._cut.whole == text:
             return self.pastes.adopt(self._cut.text, self._cut.pastes)
         return self.pastes.take(text)
+
+    # --- opened ----------------------------------------------------------------------------
+
+    def action_open_paste(self) -> None:
+        """The folded paste at the cursor: into the text, or into the editor when the text area
+        would grow slow of it."""
+        where = self.placeholder_at_cursor()
+        if where is None:
+            self.post_message(m.Flash("Put the cursor beside a folded paste to open it."))
+            return
+        name = self.get_text_range(*where)
+        content = self.pastes.content(name) or ""
+        if fits_in_place(content):
+            end = self.replace(content, *where, maintain_selection_offset=False).end_location
+            self.move_cursor(end)
+        else:
+            self.post_message(
+                m.EditorRequested(content, lambda saved: self._paste_edited(name, saved))
+            )
+
+    def _paste_edited(self, name: str, saved: str) -> None:
+        """What the editor saved of a paste takes its place, as one step of undo."""
+        if saved == (self.pastes.content(name) or "").removesuffix("\n"):
+            return
+        for row in range(self.document.line_count):
+            for start, end in self.placeholders(row):
+                if self.document.get_line(row)[start:end] == name:
+                    self.replace(self.pastes.take(saved), (row, start), (row, end))
+                    return
+        self.paste_left_over(saved)
+
+    def paste_left_over(self, saved: str) -> None:
+        """What was saved of a paste that has gone from the text meanwhile."""
