@@ -85,9 +85,14 @@ class Approvals:
         return [o.event for o in self._open.values()]
 
     def allowed(self, name: str) -> bool:
-        """True when --allow names this tool, or its server with `server__*`."""
-        server = name.split("__", 1)[0] + "__*" if "__" in name else None
-        if name in self._allow or (server is not None and server in self._allow):
+        """True when --allow names this tool, or its server with `server__*`: the server's own
+        name, or what its tools' names begin with. Whose tool it is, is not read from its name
+        where it is known."""
+        owner = self.servers.owner(name) if self.servers is not None else None
+        meant = {f"{owner[0]}__*"} if owner is not None else set[str]()
+        if "__" in name:
+            meant.add(name.split("__", 1)[0] + "__*")
+        if name in self._allow or not meant.isdisjoint(self._allow):
             return self._configured(name) != "deny"
         return self._configured(name) == "allow"
 

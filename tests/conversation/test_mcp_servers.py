@@ -10,9 +10,11 @@ import pytest
 from agent_tui import paths
 from agent_tui.agent.tools import AgentTool
 from agent_tui.conversation import build
+from agent_tui.conversation.approvals import Approvals
 from agent_tui.conversation.mcp.link import McpLink
 from agent_tui.conversation.mcp.plan import McpPlan
 from agent_tui.conversation.toolset import Toolset
+from agent_tui.mcp_servers.names import Names
 from tests.conversation.mcp_making import (
     add_line,
     attach,
@@ -222,6 +224,39 @@ async def test_nobody_to_ask_refuses_unless_it_is_allowed(work: Path) -> None:
             await talk.say("call it")
             assert told in result_text(talk.bodies[1]), allow
             assert talk.all("permission_request") == []
+
+
+class Known:
+    """Servers and their tools, as the link knows them."""
+
+    def __init__(self, **servers: list[str]) -> None:
+        self.names = Names()
+        for server, tools in servers.items():
+            self.names.set_server(server, tools)
+
+    def owner(self, alias: str) -> tuple[str, str] | None:
+        return self.names.pair(alias)
+
+    def approval(self, alias: str) -> str:
+        return "ask"
+
+
+def test_a_wildcard_means_the_server_of_that_name_and_no_other() -> None:
+    """The tools of `a__b` do not begin with its name, and one of `a` does."""
+    known = Known(a=["read", "b__read"], a__b=["read"])
+    of_ab = known.names.alias("a__b", "read")
+    for allow, allowed in (
+        ("a__*", {"a__read", "a__b__read"}),
+        ("a__b__*", {of_ab}),
+        (f"{of_ab.removesuffix('read')}*", {of_ab}),
+        ("a__b__read", {"a__b__read"}),
+        ("*", set()),
+        ("__*", set()),
+    ):
+        approvals = Approvals("/", lambda event: None, allow=[allow])
+        approvals.servers = known
+        names = ("a__read", "a__b__read", of_ab)
+        assert {name for name in names if approvals.allowed(name)} == allowed, allow
 
 
 # --- servers that are not there yet --------------------------------
