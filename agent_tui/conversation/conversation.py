@@ -341,9 +341,10 @@ class Conversation(QueueControl):
         self.driver.abort()
         self._set_status("stopping")
 
-    def abort_tool(self, tool_call_id: str) -> bool:
-        """Stop one call; it gets an error result and the run goes on. False: it is not running."""
-        return self.agent.abort_tool(tool_call_id)
+    def abort_tool(self, tool_call_id: str, reason: str = "") -> bool:
+        """Stop one call, also one that is still being written; it gets an error result, with the
+        reason, and the run goes on. False: there is no such call."""
+        return self.agent.abort_tool(tool_call_id, reason)
 
     def answer(self, request_id: str, decision: Decision, reason: str = "") -> bool:
         """Answer a permission_request; False if it is no longer open."""

@@ -47,7 +47,9 @@ class RpcFace:
         c = conversation
         self._simple: dict[str, Callable[[dict[str, Any]], Any]] = {
             "abort": lambda m: c.abort(pause_queue=bool(m.get("pause_queue", False))),
-            "abort_tool": lambda m: {"stopped": c.abort_tool(_text(m, "tool_call_id"))},
+            "abort_tool": lambda m: {
+                "stopped": c.abort_tool(_text(m, "tool_call_id"), str(m.get("reason") or ""))
+            },
             "queue": lambda m: self._queue_state(),
             "send_now": lambda m: {"sent": c.send_now()},
             "set_model": lambda m: c.set_model(_text(m, "model")),

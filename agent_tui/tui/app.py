@@ -374,7 +374,10 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
 
     @on(m.StopCallRequested)
     def _stop_call(self, message: m.StopCallRequested) -> None:
-        self.desk.stop_call(message.call_id)
+        if message.asks_why:
+            self.desk.ask_why_stop(message.call_id)
+        else:
+            self.desk.stop_call(message.call_id)
 
     @on(m.PanelLeft)
     def _panel_left(self) -> None:

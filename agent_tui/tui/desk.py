@@ -139,14 +139,26 @@ class Desk:
         self.conversation.abort()
         return True
 
-    def stop_call(self, call_id: str) -> None:
+    def stop_call(self, call_id: str, reason: str = "") -> None:
         """One call alone; the run goes on."""
-        if self.conversation is None or not self.conversation.abort_tool(call_id):
+        if self.conversation is None or not self.conversation.abort_tool(call_id, reason):
             self._face.flash("Only a call that has not ended can be stopped.")
 
     # --- approvals ---------------------------------------------------------------------
 
     def answer(self, request_id: str, decision: "Decision", reason: str = "") -> None:
+    def ask_why_stop(self, call_id: str) -> None:
+        """r on a call: the composer is lent for the reason; the call goes on meanwhile."""
+
+        def save(text: str) -> bool:
+            self.stop_call(call_id, text.strip())
+            return True
+
+        self._face.composer.begin_errand(
+            Errand("why stop it?  Enter stops it, Esc lets it go on", save, lambda: None,
+                   name=f"stop {call_id}")
+        )  # fmt: skip
+
         if self.conversation and not self.conversation.answer(request_id, decision, reason):
             self._face.flash("That call no longer waits for an answer.")
 

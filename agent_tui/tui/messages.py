@@ -78,9 +78,10 @@ class QueueAction(Message):
 
 @dataclass
 class StopCallRequested(Message):
-    """x on a call of the timeline: stop this one alone."""
+    """x on a call of the timeline: stop this one alone. asks_why: r, with a reason."""
 
     call_id: str
+    asks_why: bool = False
 
 
 @dataclass

@@ -10,6 +10,7 @@ from agent_tui.agent.messages import (
     ToolResultMessage,
 )
 from agent_tui.tui.tools_state import MAX_ROWS, ToolsState
+from agent_tui.tui.transcript.cut_arguments import as_arguments
 from agent_tui.tui.transcript.tool_text import was_stopped
 
 
@@ -27,7 +28,7 @@ def show_past(
     for block in shown:
         if isinstance(block, ToolCall):
             tools.call_begins(block.id, block.name, block.caller)
-            tools.call_complete(block.id, block.arguments)
+            tools.call_complete(block.id, block.arguments or as_arguments(block))
             if (result := results.get(block.id)) is not None:
                 took = durations.get(block.id)
                 tools.ends(block.id, result.is_error, took, was_stopped(result))

@@ -22,6 +22,7 @@ from agent_tui.tui.loop_state import LoopState
 from agent_tui.tui.rate import Rate
 from agent_tui.tui.status_state import RetryState, StatusState
 from agent_tui.tui.tools_state import ToolsState
+from agent_tui.tui.transcript.cut_arguments import as_arguments
 from agent_tui.tui.transcript.tool_text import was_stopped
 
 SILENT_FROM_S = 3.0
@@ -103,6 +104,10 @@ class Presenter:
                 return self.stream(event.event)
             case "message_start" if event.message.role == "assistant":
                 self.rate.begin()
+            case "message_end" if event.message.role == "assistant":
+                for call in event.message.tool_calls:
+                    if call.cut_arguments is not None:  # it had no end of its own
+                        self.tools.call_complete(call.id, as_arguments(call))
             case "tool_execution_start":
                 self.tools.starts(
                     event.tool_call_id, event.tool_name, event.arguments, event.caller

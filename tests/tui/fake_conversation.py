@@ -156,8 +156,8 @@ class FakeConversation:
             self.paused = True
         self.set_status("stopping")
 
-    def abort_tool(self, tool_call_id: str) -> bool:
-        self.calls.append(("abort_tool", tool_call_id))
+    def abort_tool(self, tool_call_id: str, reason: str = "") -> bool:
+        self.calls.append(("abort_tool", tool_call_id, *([reason] if reason else [])))
         return tool_call_id in self.stoppable
 
     def answer(self, request_id: str, decision: str, reason: str = "") -> bool:

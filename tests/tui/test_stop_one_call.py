@@ -1,7 +1,16 @@
 """One call is chosen in the side panel and stopped alone."""
 
-from agent_tui.agent.events import AgentEndEvent, ToolExecutionEndEvent, ToolExecutionStartEvent
-from agent_tui.agent.messages import ToolResultMessage
+from agent_tui.agent.events import (
+    AgentEndEvent,
+    MessageEndEvent,
+    MessageStartEvent,
+    MessageUpdateEvent,
+    ToolCallDeltaEvent,
+    ToolCallStartEvent,
+    ToolExecutionEndEvent,
+    ToolExecutionStartEvent,
+)
+from agent_tui.agent.messages import AssistantMessage, ToolCall, ToolResultMessage, text_content
 from tests.tui.conftest import Drive, Driven
 
 
@@ -116,3 +125,76 @@ async def test_with_no_call_to_stop_what_is_typed_in_the_panel_is_the_draft(driv
         assert d.app.tools_panel.has_focus
         await d.type("x marks")
         assert d.draft == "x marks" and d.app.composer.has_focus
+
+
+def writes(d: Driven, call_id: str = "a") -> AssistantMessage:
+    """A call is being written: two of its arguments have begun."""
+    message = AssistantMessage(id="m1", content=[])
+    begun = ToolCall(id=call_id, name="write", complete=False)
+    d.conv.set_status("streaming")
+    d.conv.stoppable.add(call_id)
+    d.conv.emit(MessageStartEvent(message))
+    d.conv.emit(MessageUpdateEvent("m1", ToolCallStartEvent(0, begun)))
+    partial = [("path", "poem.txt"), ("content", "verse one\nverse tw")]
+    d.conv.emit(MessageUpdateEvent("m1", ToolCallDeltaEvent(0, "...", partial)))
+    cut = begun.model_copy(
+        update={
+            "complete": True,
+            "cut_arguments": '{"path": "poem.txt", "content": "verse one\\nverse tw',
+        }
+    )
+    return message.model_copy(update={"content": [cut], "stop_reason": "tool_use"})
+
+
+def cut_result(why: str) -> ToolResultMessage:
+    text = f"Not run: the user stopped this call before its arguments were complete{why}\nSo far"
+    return ToolResultMessage(tool_call_id="a", content=text_content(text), is_error=True)
+
+
+async def test_a_call_that_is_being_written_is_stopped_with_a_reason(drive: Drive):
+    async with drive(size=(140, 30)) as d:
+        ended = writes(d)
+        await d.shows("arguments streaming")
+        await d.type("a draft")
+        await d.press("f5", "r")
+        await d.shows("why stop it?")
+        assert d.app.composer.has_focus and d.conv.called("abort_tool") == []
+        await d.type("use prose")
+        await d.press("enter")
+        assert d.conv.called("abort_tool") == [("a", "use prose")]
+        assert d.draft == "a draft", "it comes back"
+        d.conv.emit(MessageEndEvent(ended))
+        d.conv.emit(ToolExecutionStartEvent("a", "write", {}))
+        result = cut_result(": use prose")
+        d.conv.emit(ToolExecutionEndEvent("a", "write", result, True, 0))
+        await d.shows("write  poem.txt   stopped while it was written: use prose")
+        panel = [line for line in d.screen.splitlines() if "not run" in line]
+        assert len(panel) == 1 and "poem.txt" in panel[0].partition("│")[2]
+        assert "verse one" not in d.screen
+        await d.press("f8", "k", "enter")
+        await d.shows("+verse one")
+        assert "+verse tw" in d.screen and "So far" not in d.screen
+
+
+async def test_it_looks_the_same_in_a_session_that_is_opened_again(drive: Drive):
+    async with drive(size=(140, 30)) as d:
+        ended = writes(d)
+        stored = [ended.model_copy(update={"id": "m0"}), cut_result(".")]
+        d.app.transcript.clear()
+        d.app.transcript.load(stored)
+        await d.shows("write  poem.txt   stopped while it was written")
+        assert "use prose" not in d.screen
+        await d.press("f8", "k", "enter")
+        await d.shows("+verse one")
+
+
+async def test_x_in_the_transcript_stops_a_call_that_is_being_written(drive: Drive):
+    async with drive(size=(140, 30)) as d:
+        writes(d)
+        await d.shows("arguments streaming")
+        await d.press("f8", "k", "x")
+        assert d.conv.called("abort_tool") == [("a",)]
+        await d.press("r")
+        await d.shows("why stop it?")
+        await d.press("escape")
+        assert d.conv.called("abort_tool") == [("a",)]

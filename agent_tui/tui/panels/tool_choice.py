@@ -65,14 +65,19 @@ class ToolChoice(ScrollView, can_focus=True):
         if self.chosen_id:
             self.post_message(m.StopCallRequested(self.chosen_id))
 
+    def action_stop_call_because(self) -> None:
+        if self.chosen_id:
+            self.post_message(m.StopCallRequested(self.chosen_id, asks_why=True))
+
     @property
     def under_way(self) -> bool:
         """A call is there that can be stopped."""
         raise NotImplementedError
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """With no call to stop, its key is a letter like any other."""
-        return self.under_way if action == "stop_call" else True
+        """With no call to stop, its keys are letters like any other."""
+        stops = action in ("stop_call", "stop_call_because")
+        return self.under_way if stops else True
 
     def action_back(self) -> None:
         self.post_message(m.PanelLeft())

@@ -10,6 +10,7 @@ from agent_tui.agent.events import (
 )
 from agent_tui.agent.messages import ToolCall, ToolResultMessage
 from agent_tui.tui.transcript.api_feed import ApiFeed
+from agent_tui.tui.transcript.cut_arguments import so_far
 from agent_tui.tui.transcript.page import Page
 from agent_tui.tui.transcript.program_block import ProgramBlock
 from agent_tui.tui.transcript.program_tree import ProgramCallBlock
@@ -61,7 +62,9 @@ class Calls:
     def stored(self, call: ToolCall) -> None:
         tool = self.block(call.id, call.name, call.caller)
         tool.set_arguments(call.arguments)
-        if not call.complete:
+        if call.cut_arguments is not None:
+            tool.cut(so_far(call))
+        elif not call.complete:
             tool.stop()
         self._page.touch(tool)
 

@@ -237,7 +237,10 @@ class Feed:
                 block.close(page.clock())
                 page.touch(block)
             elif isinstance(block, ToolBlock):
-                if isinstance(content, ToolCall) and not content.complete:
+                if isinstance(content, ToolCall) and content.cut_arguments is not None:
+                    block.cut([])
+                    page.touch(block)
+                elif isinstance(content, ToolCall) and not content.complete:
                     block.stop()
                     page.touch(block)
             elif (

@@ -31,6 +31,9 @@ _DEEP_CODE = Prefix([("    ", "")], [("    ", "")])
 
 
 class ToolBlock(Block):
+MOST_OF_CUT = 400
+"""Lines shown of the arguments of a call that was stopped while they streamed: the last ones."""
+
     """One tool call from its first argument to its result."""
 
     kind = "tool"
@@ -59,6 +62,7 @@ class ToolBlock(Block):
 
     # --- what happens ------------------------------------------------------------------
 
+        self._was_cut = False
     def add_arguments(self, additions: list[tuple[str, str]]) -> None:
         for path, text in additions:
             self._streaming.add(path, text)
@@ -70,7 +74,18 @@ class ToolBlock(Block):
         if self.state == "arguments":
             self.state = "pending"
 
+    def cut(self, additions: list[tuple[str, str]]) -> None:
+        """The user stopped it while its arguments streamed: what had come of them stays.
+        additions: that, where it was not seen as it came."""
+        self.add_arguments(additions)
+        found = {path: self._streaming.text(path) for path in self._streaming.tails}
+        self._summary_text = tool_text.summary(self._tool, found)
+        self._was_cut = True
+        self.state = "stopped"
+
     def start(self) -> None:
+        if self._was_cut:
+            return
         if self.state in ("arguments", "pending"):
             self.state = "running"
         self._announced = True
@@ -181,6 +196,10 @@ class ToolBlock(Block):
 
     def _argument_parts(self) -> list[Part]:
         arguments = self._arguments
+        if self._was_cut:
+            lines = self._streaming.window(self._tool, MOST_OF_CUT)
+            # Its result says them once more, for the model.
+            return lines_to_parts(lines, prefix=DEEP, hard=True)
         if self.state == "waiting" and self._tool == "shell":
             return []  # the question below shows the whole command
         match self._tool:
@@ -294,6 +313,9 @@ class ToolBlock(Block):
         match self.state:
             case "arguments":
                 return "arguments streaming"
+        if self._was_cut:
+            why = tool_text.why_cut(self.result) if self.result is not None else ""
+            return f"stopped while it was written: {why}" if why else "stopped while it was written"
             case "waiting":
                 return "waiting for approval"
             case "ready":
@@ -310,7 +332,7 @@ class ToolBlock(Block):
         """The call in one line, its arguments, its result."""
         pieces = [
             f"{self.name} {self._summary_text}\n",
-            "" if self._diff() else tool_text.readable(self._tool, self._arguments) + "\n",
+            self._readable_arguments() + "\n",
             self._diff() or (self.result.text if self.result is not None else ""),
         ]
         return pieces[first:]
@@ -321,3 +343,9 @@ class ToolBlock(Block):
         if self.result is not None and self.result.text:
             text += "\n" + SafeText(self.result.text)
         return text
+    def _readable_arguments(self) -> str:
+        if self._was_cut:
+            lines = self._streaming.window(self._tool, MOST_OF_CUT)
+            return "\n".join("".join(text for text, _ in line) for line in lines)
+        return "" if self._diff() else tool_text.readable(self._tool, self._arguments)
+

@@ -11,6 +11,7 @@ from typing import Any
 from rich.cells import cell_len
 
 from agent_tui.agent.messages import ToolResultMessage
+from agent_tui.agent.tool_calls import STOPPED_WRITING
 from agent_tui.text import SafeText, clean, count
 from agent_tui.tui.transcript.lines import Runs
 
@@ -44,6 +45,13 @@ def was_stopped(result: ToolResultMessage) -> bool:
 def main_argument(name: str) -> str | None:
     """The argument that names what the call works on."""
     return _MAIN.get(name)
+def why_cut(result: ToolResultMessage) -> str:
+    """What the user said when stopping a call that was still being written."""
+    head = STOPPED_WRITING.removesuffix(".") + ": "
+    first = result.text.partition("\n")[0]
+    return clean(first.removeprefix(head)[:_SUMMARY_LIMIT]) if first.startswith(head) else ""
+
+
 
 
 def summary(name: str, arguments: Mapping[str, Any]) -> str:

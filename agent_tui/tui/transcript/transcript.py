@@ -552,3 +552,7 @@ class Transcript(ScrollView):
     def watch_has_focus(self, has_focus: bool) -> None:
         super().watch_has_focus(has_focus)
         self.refresh()
+    def action_stop_block_because(self) -> None:
+        if isinstance(block := self._cursor.block, ToolBlock):
+            self.post_message(m.StopCallRequested(block.call_id, asks_why=True))
+
