@@ -24,6 +24,9 @@ State = Literal["arguments", "pending", "waiting", "ready", "running", "done", "
 WINDOW = 12
 """Lines of streaming arguments shown below a call."""
 
+MOST_OF_CUT = 400
+"""Lines shown of the arguments of a call that was stopped while they streamed: the last ones."""
+
 OUTPUT_WINDOW = 8
 """Lines of live output shown below a running call."""
 
@@ -31,9 +34,6 @@ _DEEP_CODE = Prefix([("    ", "")], [("    ", "")])
 
 
 class ToolBlock(Block):
-MOST_OF_CUT = 400
-"""Lines shown of the arguments of a call that was stopped while they streamed: the last ones."""
-
     """One tool call from its first argument to its result."""
 
     kind = "tool"
@@ -55,6 +55,7 @@ MOST_OF_CUT = 400
         self._progress = ""
         self._started: float | None = None
         self._announced = False
+        self._was_cut = False
         self._seconds: float | None = None
         self._most_lines: int | None = None
         """Lines of the result that are made into parts; _cut_lines: how many were not."""
@@ -62,17 +63,9 @@ MOST_OF_CUT = 400
 
     # --- what happens ------------------------------------------------------------------
 
-        self._was_cut = False
     def add_arguments(self, additions: list[tuple[str, str]]) -> None:
         for path, text in additions:
             self._streaming.add(path, text)
-
-    def set_arguments(self, arguments: Mapping[str, Any]) -> None:
-        self._arguments = arguments
-        self._summary_text = tool_text.summary(self._tool, arguments)
-        self._streaming = Arguments()
-        if self.state == "arguments":
-            self.state = "pending"
 
     def cut(self, additions: list[tuple[str, str]]) -> None:
         """The user stopped it while its arguments streamed: what had come of them stays.
@@ -83,9 +76,16 @@ MOST_OF_CUT = 400
         self._was_cut = True
         self.state = "stopped"
 
-    def start(self) -> None:
+    def set_arguments(self, arguments: Mapping[str, Any]) -> None:
         if self._was_cut:
             return
+        self._arguments = arguments
+        self._summary_text = tool_text.summary(self._tool, arguments)
+        self._streaming = Arguments()
+        if self.state == "arguments":
+            self.state = "pending"
+
+    def start(self) -> None:
         if self.state in ("arguments", "pending"):
             self.state = "running"
         self._announced = True
@@ -189,6 +189,10 @@ MOST_OF_CUT = 400
             text = self._output.last(OUTPUT_WINDOW + 1).removesuffix("\n")
             lines = ansi_lines("\n".join(text.split("\n")[-OUTPUT_WINDOW:]), "output")
             return lines_to_parts(lines[-OUTPUT_WINDOW:], prefix=DEEP, hard=True)
+        if self._was_cut:
+            lines = self._streaming.window(self._tool, MOST_OF_CUT)
+            # Its result says them once more, for the model.
+            return lines_to_parts(lines, prefix=DEEP, hard=True)
         parts = self._argument_parts()
         if self.result is not None:
             parts += self._result_parts(self.result)
@@ -196,10 +200,6 @@ MOST_OF_CUT = 400
 
     def _argument_parts(self) -> list[Part]:
         arguments = self._arguments
-        if self._was_cut:
-            lines = self._streaming.window(self._tool, MOST_OF_CUT)
-            # Its result says them once more, for the model.
-            return lines_to_parts(lines, prefix=DEEP, hard=True)
         if self.state == "waiting" and self._tool == "shell":
             return []  # the question below shows the whole command
         match self._tool:
@@ -299,6 +299,9 @@ MOST_OF_CUT = 400
         return ""
 
     def _note(self) -> str:
+        if self._was_cut:
+            why = tool_text.why_cut(self.result) if self.result is not None else ""
+            return f"stopped while it was written: {why}" if why else "stopped while it was written"
         if self.state == "stopped":
             ran = self._started is not None if self.result is None else self._ran(self.result)
             return "stopped" if ran else "not run"
@@ -313,9 +316,6 @@ MOST_OF_CUT = 400
         match self.state:
             case "arguments":
                 return "arguments streaming"
-        if self._was_cut:
-            why = tool_text.why_cut(self.result) if self.result is not None else ""
-            return f"stopped while it was written: {why}" if why else "stopped while it was written"
             case "waiting":
                 return "waiting for approval"
             case "ready":
@@ -337,15 +337,15 @@ MOST_OF_CUT = 400
         ]
         return pieces[first:]
 
-    def source(self) -> str:
-        """The call in one line and its result."""
-        text = f"{self.name} {self._summary_text}".rstrip()
-        if self.result is not None and self.result.text:
-            text += "\n" + SafeText(self.result.text)
-        return text
     def _readable_arguments(self) -> str:
         if self._was_cut:
             lines = self._streaming.window(self._tool, MOST_OF_CUT)
             return "\n".join("".join(text for text, _ in line) for line in lines)
         return "" if self._diff() else tool_text.readable(self._tool, self._arguments)
 
+    def source(self) -> str:
+        """The call in one line and its result."""
+        text = f"{self.name} {self._summary_text}".rstrip()
+        if self.result is not None and self.result.text:
+            text += "\n" + SafeText(self.result.text)
+        return text

@@ -42,9 +42,6 @@ def was_stopped(result: ToolResultMessage) -> bool:
     return result.is_error and result.text.startswith(_STOPPED)
 
 
-def main_argument(name: str) -> str | None:
-    """The argument that names what the call works on."""
-    return _MAIN.get(name)
 def why_cut(result: ToolResultMessage) -> str:
     """What the user said when stopping a call that was still being written."""
     head = STOPPED_WRITING.removesuffix(".") + ": "
@@ -52,6 +49,9 @@ def why_cut(result: ToolResultMessage) -> str:
     return clean(first.removeprefix(head)[:_SUMMARY_LIMIT]) if first.startswith(head) else ""
 
 
+def main_argument(name: str) -> str | None:
+    """The argument that names what the call works on."""
+    return _MAIN.get(name)
 
 
 def summary(name: str, arguments: Mapping[str, Any]) -> str:

@@ -546,13 +546,13 @@ class Transcript(ScrollView):
         if isinstance(block := self._cursor.block, ToolBlock):
             self.post_message(m.StopCallRequested(block.call_id))
 
+    def action_stop_block_because(self) -> None:
+        if isinstance(block := self._cursor.block, ToolBlock):
+            self.post_message(m.StopCallRequested(block.call_id, asks_why=True))
+
     def action_leave(self) -> None:
         self.post_message(self.Left(self))
 
     def watch_has_focus(self, has_focus: bool) -> None:
         super().watch_has_focus(has_focus)
         self.refresh()
-    def action_stop_block_because(self) -> None:
-        if isinstance(block := self._cursor.block, ToolBlock):
-            self.post_message(m.StopCallRequested(block.call_id, asks_why=True))
-
