@@ -19,7 +19,7 @@ def serve_stdio() -> None:
         count: Annotated[int, Field(ge=1, le=100, description="how many")] = 1,
     ) -> str:
         """Throw dice; gives what each shows, and the sum."""
-        thrown = [random.randint(1, sides) for _ in range(count)]  # noqa: S311 - dice
+        thrown = [random.randint(1, sides) for _ in range(count)]
         return f"{', '.join(map(str, thrown))} (sum {sum(thrown)})"
 
     @server.tool()

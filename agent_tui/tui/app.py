@@ -335,7 +335,7 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
             self.drawer_open = False
             self.place_panel()
         elif self.grown:
-            self.tour.leave()
+            self.tour.escape()
 
     @on(m.InterruptRequested)
     def _interrupt(self) -> None:

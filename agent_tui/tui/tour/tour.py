@@ -8,7 +8,7 @@ from textual.timer import Timer
 
 from agent_tui.conversation.going_on import command_to_start
 from agent_tui.conversation.results import CommandResult
-from agent_tui.tui.plain import SafeStatic
+from agent_tui.tui.plain import SafeStatic, ThinRule
 from agent_tui.tui.tour.progress import Progress
 from agent_tui.tui.tour.steps import ELSEWHERE, END, STEPS, Happening, Step
 
@@ -37,6 +37,7 @@ class Tour:
         self._look: Timer | None = None
         self._unsubscribe = lambda: None
         self._in_settings = False
+        self._leaving = False
 
     @property
     def on(self) -> bool:
@@ -70,21 +71,34 @@ class Tour:
         progress.changed = self._changed
         progress.in_session(conversation.session.id)
         self._box = TourBox(id="tour")
-        await app.query_one("#left").mount(self._box, before="#composer-rule")
+        self._rule = ThinRule(app.glyphs, classes="rule")
+        await app.query_one("#left").mount(self._rule, self._box, before="#composer-rule")
         self._conversation = conversation
         self._unsubscribe = conversation.subscribe(progress.apply)
         self._look = app.set_interval(LOOK_S, self.look)
         self._at = -1
         self._next()
 
+    def escape(self) -> None:
+        """Esc with nothing to stop or to close: once more, and the tour is left. One Esc too many
+        at the end of a run must not."""
+        if not self.on:
+            return
+        if self._leaving or self._at >= len(STEPS):
+            self.leave()
+        else:
+            self._leaving = True
+            self._app.flash("Esc again leaves the tour.")
+
     def leave(self) -> bool:
-        """Esc. False when no tour is on."""
+        """False when no tour is on."""
         box, self._box = self._box, None
         if box is None:
             return False
         self._unsubscribe()
         if self._look is not None:
             self._look.stop()
+        self._rule.remove()
         box.remove()
         return True
 
@@ -158,6 +172,7 @@ class Tour:
     # --- drawing ------------------------------------------------------------------------------
 
     def _draw(self) -> None:
+        self._leaving = False
         if self._box is None:
             return
         if self._at >= len(STEPS):
