@@ -222,9 +222,12 @@ class Conversation(QueueControl):
     def _sampler(self, servers: McpPlan | None) -> Sampler | None:
         if servers is None or servers.side_stream is None:
             return None
-        return Sampler(
-            servers.side_stream, lambda: self.model, self.meters.count_beside, self.limits.why_spent
-        )
+
+        def count(answer: AssistantMessage) -> None:
+            self.meters.count_beside(answer)
+            self._link.beside(answer)
+
+        return Sampler(servers.side_stream, lambda: self.model, count, self.limits.why_spent)
 
     # --- events out --------------------------------------------------------------------
 

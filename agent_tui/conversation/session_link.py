@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from agent_tui.agent.agent import Agent
 from agent_tui.agent.events import AgentEvent
 from agent_tui.agent.message_queue import QueueItem, QueueKind
-from agent_tui.agent.messages import Container, ContainerUpload
+from agent_tui.agent.messages import AssistantMessage, Container, ContainerUpload
 from agent_tui.drafts import Draft
 from agent_tui.sessions.store import Session
 from agent_tui.sessions.subscriber import SessionRecorder
@@ -110,6 +110,11 @@ class SessionLink:
             self.session.set_aside(message_id)
         except KeyError:
             log.warning("message %s was not recorded, so it cannot be set aside", message_id)
+
+    def beside(self, answer: AssistantMessage) -> None:
+        """An answer that is no part of the conversation, but costs: so it does when resumed."""
+        if not self.session.closed:
+            self.session.record_beside(answer)
 
     def container(self, container: Container | None) -> None:
         self.session.record_container(container)

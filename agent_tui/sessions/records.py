@@ -13,7 +13,13 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from agent_tui.agent.message_queue import QueueKind
-from agent_tui.agent.messages import AgentMessage, Container, ContainerUpload, new_id
+from agent_tui.agent.messages import (
+    AgentMessage,
+    AssistantMessage,
+    Container,
+    ContainerUpload,
+    new_id,
+)
 from agent_tui.text import whole_surrogates
 
 VERSION = 1
@@ -173,6 +179,14 @@ class LeafRecord(_Record):
     target: str | None
 
 
+class BesideRecord(_Record):
+    """An answer of the model that is no part of the conversation, but was paid for: what an MCP
+    server asked for. Only its usage is kept, the text is the server's."""
+
+    type: Literal["beside"] = "beside"
+    message: AssistantMessage
+
+
 class MendRecord(_Record):
     """What requests leave out or add since a service refused the history as it is; the
     messages stay as they were. what: "thinking" (of the messages `ids`), "image" (ids: the
@@ -199,6 +213,7 @@ Record = (
     | DraftRecord
     | LeafRecord
     | MendRecord
+    | BesideRecord
 )
 
 ADAPTERS: dict[str, TypeAdapter[Any]] = {
@@ -206,7 +221,7 @@ ADAPTERS: dict[str, TypeAdapter[Any]] = {
     for model in (
         MessageRecord, ToolOutcomeRecord, QueueRecord, ModelRecord, ThinkingRecord,
         ContainerRecord, FaceRecord, PasteRecord, DraftRecord, LeafRecord, MendRecord,
-        ToolsRecord, UploadsRecord,
+        ToolsRecord, UploadsRecord, BesideRecord,
     )
 }  # fmt: skip
 """How to validate a record, by its type."""

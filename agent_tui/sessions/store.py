@@ -29,6 +29,7 @@ from agent_tui.sessions.errors import (
 from agent_tui.sessions.lock import SessionLock
 from agent_tui.sessions.reader import load_session
 from agent_tui.sessions.records import (
+    BesideRecord,
     ContainerRecord,
     DraftRecord,
     FaceRecord,
@@ -249,8 +250,8 @@ class Session:
         return self._tree.messages()
 
     def answers(self) -> list[AssistantMessage]:
-        """The model's, of dead branches too (tried again, asked again): all were paid for. Each
-        once, in the order in which they were written."""
+        """The model's, of dead branches too (tried again, asked again) and beside the
+        conversation: all were paid for. Each once, in the order in which they were written."""
         return self._tree.answers()
 
     def queue_items(self) -> list[QueuedMessage]:
@@ -376,6 +377,11 @@ class Session:
             return _done(True)
         record = UploadsRecord(parent_id=self._tree.leaf, uploads=list(uploads))
         return self._record(record, begins=bool(uploads))
+
+    def record_beside(self, answer: AssistantMessage) -> Ticket:
+        """An answer that is no part of the conversation, but was paid for."""
+        kept = answer.model_copy(update={"content": []})
+        return self._record(BesideRecord(parent_id=self._tree.leaf, message=kept))
 
     def record_mend(self, what: str, ids: list[str], text: str = "") -> Ticket:
         """See MendRecord. A message is sent so from here on, also by later versions of us."""

@@ -17,6 +17,7 @@ from agent_tui.agent.messages import (
 )
 from agent_tui.drafts import Draft
 from agent_tui.sessions.records import (
+    BesideRecord,
     ContainerRecord,
     DraftRecord,
     FaceRecord,
@@ -157,6 +158,8 @@ class SessionTree:
         self.deliveries: dict[str, Delivered] = {}
         """How queue items went out, by their ids."""
         self.mends: list[MendRecord] = []
+        self._beside: dict[str, AssistantMessage] = {}
+        """By the ids of their records."""
         self.durations: dict[str, int] = {}
         self._nodes: dict[str, Node] = {}
         self._outcomes: dict[str, ToolResultMessage] = {}
@@ -204,6 +207,8 @@ class SessionTree:
                 return self._apply_draft(record)
             case MendRecord():
                 self.mends.append(record)
+            case BesideRecord():
+                self._beside[record.id] = record.message
             case LeafRecord():
                 if record.target is not None and record.target not in self._nodes:
                     return "goes to a message that could not be read"
@@ -301,11 +306,12 @@ class SessionTree:
         return nodes
 
     def answers(self) -> list[AssistantMessage]:
-        """Of all branches, each once, in the order in which they were written."""
+        """Of all branches and beside them, each once, in the order in which they were written."""
         of_id: dict[str, AssistantMessage] = {}
         for node in self._nodes.values():
-            if isinstance(node.message, AssistantMessage):
-                of_id.setdefault(node.message.id, node.message)
+            message = node.message or self._beside.get(node.id)
+            if isinstance(message, AssistantMessage):
+                of_id.setdefault(message.id, message)
         return list(of_id.values())
 
     def messages(self) -> list[AgentMessage]:

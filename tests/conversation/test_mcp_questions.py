@@ -12,6 +12,7 @@ from agent_tui.conversation.mcp.link import McpLink
 from agent_tui.conversation.mcp.plan import McpPlan
 from agent_tui.conversation.toolset import Toolset
 from agent_tui.mcp_servers import McpError, McpManager
+from agent_tui.sessions.store import Session
 from tests.conversation.mcp_making import attach, call, result_text, run
 from tests.faults.helpers import Talk, talking
 from tests.mcp_servers.conftest import animal
@@ -127,6 +128,27 @@ async def test_sampling_asks_runs_the_model_and_asks_again(tmp_path: Path) -> No
         assert got["stopReason"] == "endTurn"
         roles = [m.role for m in talk.conversation.messages]
         assert roles == ["user", "assistant", "toolResult", "assistant"], "it is no part of this"
+
+
+async def test_what_a_server_asked_for_is_paid_for_after_a_resume_too(tmp_path: Path) -> None:
+    session = Session.create(str(tmp_path), tmp_path / "home")
+    turns = [call("zoo__sample", tokens=50), SAMPLED, {"text": "Done."}]
+    async with talking(*turns, cwd=tmp_path, allow=["zoo__*"], session=session) as talk:
+        await attach(talk, "zoo")
+        talk.conversation.answer_question((await asked(talk)).request_id, "accept")
+        shown = await talk.until_event("server_question", 2)
+        talk.conversation.answer_question(shown.request_id, "decline")
+        await talk.idle()
+        usage, roles = talk.conversation.usage, [m.role for m in talk.conversation.messages]
+    assert session.path is not None
+    assert "Something, STOP" not in session.path.read_text(), "what it said is the server's"
+    again = Session.open(session.path, read_only=True)
+    async with talking({"text": "-"}, cwd=tmp_path, session=again) as talk:
+        now = talk.conversation.usage
+        assert (now.input, now.output, now.cost) == (usage.input, usage.output, usage.cost)
+        assert now.context_tokens == usage.context_tokens
+        assert len(now.answers) == len(usage.answers) == 3
+        assert [m.role for m in talk.conversation.messages] == roles
 
 
 @pytest.mark.parametrize("answers", [["decline"], ["cancel"], ["accept", "decline"]])
