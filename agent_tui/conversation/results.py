@@ -10,7 +10,8 @@ class CommandResult:
 
     text: markdown for the transcript. error: the right form, if the line was wrong.
     action: what only a face can do ("quit", "clear", "reload", "login", "help",
-    "resume_picker"); "queued": it waits for the end of the run, see CommandRanEvent.
+    "resume_picker", "image": data names a file of the service); "queued": it waits for the end
+    of the run, see CommandRanEvent.
     """
 
     text: str = ""

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from agent_tui.conversation.results import CommandResult
     from agent_tui.tui.asking import ScreenAsker
     from agent_tui.tui.face_settings import FaceSettings
+    from agent_tui.tui.image_viewer import ImageViewer
     from agent_tui.tui.opener import Opener, Starter
     from agent_tui.tui.presenter import Presenter
     from agent_tui.tui.router import Router
@@ -73,6 +74,7 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
     router: "Router"
     face: "FaceSettings"
     view: "View"
+    _image_viewer: "ImageViewer | None" = None
     grown = False
     """Whether these, and the widgets of body.py, are there."""
 
@@ -109,7 +111,7 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
         self.set_reactive(AgentTuiApp.theme, theme)
         self.stylesheet.set_variables(self.get_css_variables())
         self.signals = TerminalSignals(
-            self._to_terminal,
+            self.to_terminal,
             lambda: self.settings,
             lambda: self.app_focus,
             mark=self.glyphs.running,
@@ -261,6 +263,8 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
                 self.opener.reload()
             case "copy":
                 self.copy_asked(result.data or {})
+            case "image":
+                self.image_viewer.fetched(result.data or {})
             case "resume_picker":
                 self.opener.pick_session((result.data or {}).get("sessions", []))
                 return
@@ -294,7 +298,19 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
             compose,
         )
 
-    def _to_terminal(self, text: str) -> None:
+    @property
+    def image_viewer(self) -> "ImageViewer":
+        if self._image_viewer is None:
+            from agent_tui.tui.image_viewer import ImageViewer
+
+            self._image_viewer = ImageViewer(self)
+        return self._image_viewer
+
+    def on_transcript_image_wanted(self, message: "Transcript.ImageWanted") -> None:
+        self.image_viewer.show(message.pictures, message.first)
+
+    def to_terminal(self, text: str) -> None:
+        """As it is, past Textual."""
         if self._driver is not None and not self.is_headless:
             self._driver.write(text)
 
@@ -434,6 +450,8 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
         """Ctrl+C (interrupts.py says what it means now)."""
         composer = self.composer
         running = self.desk.running
+        if not running and composer.is_empty and self.desk.stop():
+            return
         if not running and (selected := self._selected_text()):
             self.copy_text(selected, "the selection")
             return

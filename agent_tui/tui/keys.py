@@ -120,6 +120,8 @@ KEYS: tuple[Key, ...] = (
         {"transcript": "open", "matches": "stay here"}),
     Key("block_copy", "c,y", "copy_block", "transcript", "Copy the block, or that of the match",
         {"transcript": "copy"}),
+    Key("block_image", "i", "view_image", "transcript", "Look at the images of the block",
+        {"transcript": "image"}),
     Key("block_stop", "x", "stop_block", "transcript",
         "Stop this call alone, also while it is written; the run goes on"),
     Key("block_stop_reason", "r", "stop_block_because", "transcript",

@@ -22,6 +22,8 @@ from textual._xterm_parser import BRACKETED_PASTE_START as START
 from textual._xterm_parser import XTermParser
 from textual.message import Message
 
+from agent_tui.tui.terminal_answers import ANSWERS
+
 BROKEN_AFTER_S = 2.0
 """Silence inside a bracketed paste after which its end is taken as lost."""
 SAME_BURST_S = 0.005
@@ -45,6 +47,10 @@ class PasteAwareParser(XTermParser):
     def feed(self, data: str) -> Iterable[Message]:
         now = self._clock()
         gap, self._last_read = now - self._last_read, now
+        if data and self._paste is None:
+            data = ANSWERS.take(data)
+            if not data:
+                return
         if not data:
             yield from self._end_burst()
             yield from super().feed(data)
@@ -107,6 +113,8 @@ class PasteAwareParser(XTermParser):
         silent = self._clock() - self._last_read
         if silent >= QUIET_S:
             yield from self._end_burst()
+            if held := ANSWERS.rest():
+                yield from super().feed(held)
         if self._paste is not None and silent >= BROKEN_AFTER_S:
             self._tail = ""
             yield from self._end_paste()

@@ -79,9 +79,10 @@ class Screen(pyte.Screen):
     _main: Any = None
 
 
-_UNREADABLE = re.compile(rb"\x1b\[[<>=][0-9;:]*[A-Za-z]")
-"""Sequences that pyte would take for others (the kitty keyboard protocol, xterm's)."""
-_UNFINISHED = re.compile(rb"\x1b(\[[<>=?]?[0-9;:]*)?$")
+_UNREADABLE = re.compile(rb"\x1b\[[<>=][0-9;:]*[A-Za-z]|\x1b_[^\x1b]*\x1b\\")
+"""Sequences that pyte would take for others or draw (the kitty keyboard protocol and its graphics,
+xterm's)."""
+_UNFINISHED = re.compile(rb"\x1b(\[[<>=?]?[0-9;:]*|_[^\x1b]*\x1b?)?$")
 _ASKS_FOR_WHOLE_FRAMES = b"\x1b[?2026$p"
 _WHOLE_FRAMES = b"\x1b[?2026;2$y"
 _FRAME, _END_OF_FRAME = b"\x1b[?2026h", b"\x1b[?2026l"

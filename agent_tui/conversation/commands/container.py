@@ -235,6 +235,7 @@ async def _preview(conversation: "Conversation", wanted: str) -> CommandResult:
         shape = f", {pixels[0]} × {pixels[1]} pixels" if pixels else ""
         return CommandResult(
             text=f"{title}: an image, {kind}{shape}. /container download saves it.",
+            action="image",
             data=data | {"kind": "image", "media_type": kind, "pixels": pixels},
         )
     text = _as_text(head)

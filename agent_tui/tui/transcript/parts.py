@@ -4,6 +4,7 @@ A part knows its content, a cheap estimate of its height and how to lay itself o
 of a megabyte is some thousand parts, of which only those on the screen have lines.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from agent_tui.tui.transcript.lines import SOFT, Line, Look, Prefix, Run, Runs, lay_runs
@@ -15,11 +16,22 @@ LINE_LIMIT = 4096
 """A longer source line is cut into several, so that no row costs more than this."""
 
 
+class Picture(Protocol):
+    """Something that can be looked at on a page of its own (images.py)."""
+
+    @property
+    def words(self) -> str:
+        """What it is, safe text."""
+        ...
+
+
 class Part:
     """Base. gap: blank rows above it. `lines` is owned by the layout (None: not laid out);
-    `measured` is the look version for which `rows` is exact, -1 for an estimate."""
+    `measured` is the look version for which `rows` is exact, -1 for an estimate.
+    pictures: what can be looked at on a page of its own, from here."""
 
     __slots__ = ("gap", "lines", "measured", "rows")
+    pictures: Sequence[Picture] = ()
 
     def __init__(self, gap: int = 0) -> None:
         self.gap = gap
@@ -215,6 +227,7 @@ __all__ = [
     "Line",
     "Look",
     "Part",
+    "Picture",
     "PlainPart",
     "Prefix",
     "RowPart",

@@ -163,6 +163,11 @@ class ProgramBlock(ApiBlock):
         """No call has a line of its own."""
         return not self._tree
 
+    def name_of(self, file_id: str) -> str:
+        """The name of a file alone; "" where it is not known."""
+        known = self._page.files.get(file_id) if self._page is not None else None
+        return "" if known is None else clean(known[0])
+
     def file_name(self, file_id: str) -> str:
         """What is known of a file: its name and size, else its id."""
         known = self._page.files.get(file_id) if self._page is not None else None

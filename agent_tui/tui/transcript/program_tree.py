@@ -11,8 +11,9 @@ from agent_tui.agent.messages import ToolResultMessage
 from agent_tui.text import clean, count, duration, file_size
 from agent_tui.tui.transcript.blocks import Block, Modes, output_parts
 from agent_tui.tui.transcript.heads import head_line
+from agent_tui.tui.transcript.images import PICTURE_ENDINGS, ContainerImage, ImagePart
 from agent_tui.tui.transcript.lines import Line, Look, Prefix, Run, Runs, row
-from agent_tui.tui.transcript.parts import Part, RowPart, cut_parts, plain_parts
+from agent_tui.tui.transcript.parts import Part, Picture, RowPart, cut_parts
 from agent_tui.tui.transcript.program_calls import CallState, ProgramCall, bar_cells
 from agent_tui.tui.transcript.tool_blocks import State, ToolBlock
 
@@ -196,10 +197,11 @@ class ProgramCallBlock(ToolBlock):
 class _Below(Part):
     """A part that stands below a call: moved to the right, the stem of the tree beside it."""
 
-    __slots__ = ("_part", "_stem")
+    __slots__ = ("_part", "_stem", "pictures")
 
     def __init__(self, part: Part, stem: Callable[[Look], str]) -> None:
         super().__init__(part.gap)
+        self.pictures = part.pictures
         self._part = part
         self._stem = stem
 
@@ -287,7 +289,7 @@ class ProgramOutput(Block):
         for text, style in self._texts():
             self.parts += output_parts(text, style, _OUTPUT)
         if files := self._files():
-            self.parts += plain_parts(f"made {files}", "muted", prefix=_OUTPUT)
+            self.parts.append(ImagePart(f"made {files}", self.pictures(), "muted", _OUTPUT))
 
     def _texts(self) -> list[tuple[str, str]]:
         """The pieces of the output and their styles."""
@@ -302,6 +304,11 @@ class ProgramOutput(Block):
 
     def way_in(self) -> Iterable[Block]:
         return (self._program,)
+
+    def pictures(self) -> list[Picture]:
+        """Files of it that are images by their names."""
+        named = ((id, self._program.name_of(id)) for id in self.file_ids)
+        return [ContainerImage(id, n) for id, n in named if n.lower().endswith(PICTURE_ENDINGS)]
 
     def _files(self) -> str:
         return ", ".join(self._program.file_name(id) for id in self.file_ids)

@@ -3,10 +3,12 @@
 A face handles them by name (`on_transcript_new_lines`).
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual.message import Message
 
+from agent_tui.tui.transcript.parts import Picture
 from agent_tui.tui.transcript.searching import SearchState
 
 if TYPE_CHECKING:
@@ -51,6 +53,17 @@ class CopyWanted(Signal, namespace="transcript"):
     def __init__(self, transcript: "Transcript", text: str) -> None:
         super().__init__(transcript)
         self.text = text
+
+
+class ImageWanted(Signal, namespace="transcript"):
+    """A picture shall be shown on its own; first: which of them comes first."""
+
+    def __init__(
+        self, transcript: "Transcript", pictures: Sequence[Picture], first: int = 0
+    ) -> None:
+        super().__init__(transcript)
+        self.pictures = pictures
+        self.first = first
 
 
 class Left(Signal, namespace="transcript"):

@@ -8,16 +8,23 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Literal
 
-from agent_tui.agent.messages import ToolResultMessage
+from agent_tui.agent.messages import ImageContent, ToolResultMessage
 from agent_tui.text import SafeText, clean, duration
 from agent_tui.tui.transcript import tool_text
 from agent_tui.tui.transcript.arguments import Arguments, Tail
 from agent_tui.tui.transcript.blocks import DEEP, Block, Modes, ansi_lines, output_parts
 from agent_tui.tui.transcript.code import Code, code_parts
 from agent_tui.tui.transcript.heads import head_line
-from agent_tui.tui.transcript.images import image_words
+from agent_tui.tui.transcript.images import ShownImage, image_part
 from agent_tui.tui.transcript.lines import Line, Look, Prefix, Runs
-from agent_tui.tui.transcript.parts import Part, RowPart, cut_runs, lines_to_parts, plain_parts
+from agent_tui.tui.transcript.parts import (
+    Part,
+    Picture,
+    RowPart,
+    cut_runs,
+    lines_to_parts,
+    plain_parts,
+)
 
 State = Literal["arguments", "pending", "waiting", "ready", "running", "done", "failed", "stopped"]
 
@@ -253,10 +260,17 @@ class ToolBlock(Block):
             parts += output_parts(text, style, hard=not sentence)
         for block in result.content:
             if block.type == "image":
-                name = PurePath(self._summary_text).name if self._tool == "read" else ""
-                words = image_words(block.media_type, block.data, name)
-                parts += plain_parts(f"[image: {words}]", "muted", prefix=DEEP)
+                parts.append(image_part(self._image(block), DEEP))
         return parts
+
+    def _image(self, block: ImageContent) -> ShownImage:
+        name = PurePath(self._summary_text).name if self._tool == "read" else ""
+        return ShownImage.of(block, name)
+
+    def pictures(self) -> list[Picture]:
+        """Those of its result, also where they are folded away."""
+        content = self.result.content if self.result is not None else []
+        return [self._image(block) for block in content if isinstance(block, ImageContent)]
 
     def _head(self, look: Look, *, fold: bool) -> Line:
         glyphs = look.glyphs

@@ -42,6 +42,7 @@ from agent_tui.tui.transcript.layout import Layout, Spot
 from agent_tui.tui.transcript.lines import Look, Palette
 from agent_tui.tui.transcript.notices import Level, NoticeBlock, SeparatorBlock
 from agent_tui.tui.transcript.painting import Painter
+from agent_tui.tui.transcript.parts import Picture
 from agent_tui.tui.transcript.searching import Searching, SearchState
 from agent_tui.tui.transcript.stage import Stage
 from agent_tui.tui.transcript.ticking import Ticking
@@ -67,6 +68,7 @@ class Transcript(ScrollView):
     SearchChanged = signals.SearchChanged
     SearchKept = signals.SearchKept
     CopyWanted = signals.CopyWanted
+    ImageWanted = signals.ImageWanted
     Left = signals.Left
     ToolOpened = signals.ToolOpened
 
@@ -472,9 +474,22 @@ class Transcript(ScrollView):
         spot = self._view.frame[offset.y].spot
         block = self._layout.blocks[spot.block]
         gap = block.gap if spot.part == 0 else block.parts[spot.part].gap
-        if spot.row >= gap and block.folds_at(spot.part):
+        if spot.row < gap:
+            return
+        if pictures := block.parts[spot.part].pictures:
+            event.stop()
+            self._show_pictures(block, pictures[0])
+        elif block.folds_at(spot.part):
             event.stop()
             self._toggle(block)
+
+    def _show_pictures(self, block: Block, first: Picture | None = None) -> bool:
+        pictures = list(block.pictures())
+        if not pictures:
+            return False
+        at = pictures.index(first) if first in pictures else 0
+        self.post_message(self.ImageWanted(self, pictures, at))
+        return True
 
     # --- keys (keys.py, "transcript") --------------------------------------------------
 
@@ -482,8 +497,10 @@ class Transcript(ScrollView):
         """Fold or open the block under the cursor; on a match of a search: stay there."""
         if self._searching.active:
             self.post_message(self.SearchKept(self))
-        elif self._cursor.block is not None:
-            self._toggle(self._cursor.block)
+        elif (block := self._cursor.block) is not None and (
+            block.foldable or not self._show_pictures(block)
+        ):
+            self._toggle(block)
 
     def action_next(self) -> None:
         self._next(1)
@@ -540,6 +557,12 @@ class Transcript(ScrollView):
         block = self._searching.block or self._cursor.block
         if block is not None and (text := block.source().strip("\n")):
             self.post_message(self.CopyWanted(self, text))
+
+    def action_view_image(self) -> None:
+        """The images of the block that the cursor is on, or of the match."""
+        block = self._searching.block or self._cursor.block
+        if block is None or not self._show_pictures(block):
+            self.post_message(m.Flash("There is no image in this block."))
 
     def action_stop_block(self) -> None:
         """The call that the cursor is on, alone."""
