@@ -169,7 +169,7 @@ class MessageQueue:
             "content": ([TextContent(text=text)] if text.strip() else []) + images
         }
         if came_along:
-            kept = [(a, blocks) for a, blocks in came_along if f"@{a.mention}" in text]
+            kept = [(a, blocks) for a, blocks in came_along if a.is_named_in(text)]
             changes["attachments"] = [a for a, _ in kept]
             changes["content"] += [block for _, blocks in kept for block in blocks]
         return self.replace(item_id, message.model_copy(update=changes))

@@ -147,14 +147,18 @@ class ContainerUpload(_Model):
 class Attachment(_Model):
     """What came along with a message because its text names it (`@notes.txt`).
 
-    mention: as it stands behind the @. name, about: for people. blocks: so many of the
-    message's content.
+    mention: as it stands behind the @; "!" and an id for what was added unnamed (the output of a
+    command that the user ran). name, about: for people. blocks: so many of the message's content.
     """
 
     mention: str
     name: str
     about: str = ""
     blocks: int = 1
+
+    def is_named_in(self, text: str) -> bool:
+        """It stays with a message of this text."""
+        return self.mention.startswith("!") or f"@{self.mention}" in text
 
 
 class UserMessage(_Message):

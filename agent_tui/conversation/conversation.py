@@ -57,6 +57,7 @@ from agent_tui.conversation.meters import Meters, RequestWatch
 from agent_tui.conversation.model_call import ModelCall
 from agent_tui.conversation.model_choice import ModelChoice
 from agent_tui.conversation.model_watch import ModelWatch
+from agent_tui.conversation.user_commands import UserCommands, user_command
 from agent_tui.conversation.programs import program_number
 from agent_tui.conversation.queue_control import QueueControl, is_command
 from agent_tui.conversation.results import CommandInfo, CommandResult, Submitted
@@ -206,6 +207,9 @@ class Conversation(QueueControl):
         self.tool_offer.instruct = self._model_call.instruct
         self.mcp.tool_offer = self.tool_offer
         self.attachments = Attachments(cwd, self.mcp.mentions)
+        self.user_commands = UserCommands(
+            self.agent, self._emit, cwd, next(iter(readable), None), lambda: self.driver.running
+        )
         self.file_names = FileCompleter(cwd, lambda: self.attachments.mentioned)
         self._submissions = Submissions(
             self.agent, self.driver, self._link, self.files, self.attachments
@@ -282,12 +286,13 @@ class Conversation(QueueControl):
         if self.limits.reached:
             self._emit(NoticeEvent("warning", f"Stopped: {self.limits.reached}."))
         self._set_status("ready")
+        self.user_commands.settle_soon()
 
     # --- what the user does -------------------------------------------------------------
 
     async def submit(self, text: str, *, images: list[ImageContent] | None = None) -> Submitted:
         """Idle: starts a run in the background (returns at once). Running: steers.
-        A line that begins with "/" is a command. Empty text resumes a paused queue."""
+        A line that begins with "/" is a command, one that begins with "!" is run. Empty text resumes a paused queue."""
         return await self._submit("steer", text, images)
 
     async def follow_up(self, text: str, *, images: list[ImageContent] | None = None) -> Submitted:
@@ -299,12 +304,19 @@ class Conversation(QueueControl):
     ) -> Submitted:
         if is_command(text) and not images:
             return Submitted("command", command=await self.command(text))
+        if (own := user_command(text)) is not None and not images:
+            self.user_commands.start(own[0], exclude=own[1])
+            return Submitted("command")
         if not text.strip() and not images:
             if self.agent.queue.paused:
                 self.queue_resume()
                 return Submitted("resumed")
             return Submitted("nothing")
-        return self.submit_message(await self.message_of(text, images or ()), kind)
+        message = await self.message_of(text, images or ())
+        await self.user_commands.settle()
+        if self.driver.running:
+            message = self.user_commands.go_along(message)
+        return self.submit_message(message, kind)
 
     async def message_of(
         self, text: str, images: Sequence[ImageContent] = (), rest: str = ""
@@ -534,6 +546,7 @@ class Conversation(QueueControl):
         except TimeoutError:
             log.warning("the run did not settle within 3 s at the end")
         await servers
+        await self.user_commands.close()
         self._model_call.watch.close()
         self.files.close()
         self.file_names.close()

@@ -285,6 +285,21 @@ class CommandRanEvent:
 
 
 @dataclass(slots=True)
+class UserCommandEvent:
+    """A command that the user runs with `!` (exclude: `!!`, kept out of the context). id: of the
+    message that it becomes. text: while it runs what its output has more, as a terminal shows
+    it (see tools.shell.run_command); once it has ended all of it."""
+
+    type: ClassVar[Literal["user_command"]] = "user_command"
+    id: str
+    command: str
+    exclude: bool
+    state: Literal["running", "ended", "stopped"]
+    text: str = ""
+    exit_code: int | None = None
+
+
+@dataclass(slots=True)
 class NoticeEvent:
     """A line for the user, from the program itself. level error: say what to do."""
 
@@ -299,4 +314,5 @@ ConversationEvent = (
     | ServerQuestionEvent | ServerQuestionResolvedEvent
     | UsageChangedEvent | CacheEvent | ContextChangedEvent
     | StatusChangedEvent | SettingChangedEvent | CommandRanEvent | NoticeEvent
+    | UserCommandEvent
 )  # fmt: skip

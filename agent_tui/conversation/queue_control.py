@@ -18,6 +18,7 @@ from agent_tui.conversation.events import (
     QueueEntry,
 )
 from agent_tui.conversation.mentions.attachments import Attachments
+from agent_tui.conversation.user_commands import UserCommands
 from agent_tui.conversation.results import CommandResult
 
 log = logging.getLogger(__name__)
@@ -34,6 +35,7 @@ class QueueControl:
     driver: RunDriver
     files: ContainerFiles
     attachments: Attachments
+    user_commands: UserCommands
     _emit: Callable[[ConversationEvent], None]
     _announced: set[str]
     _in_command: bool
@@ -70,6 +72,7 @@ class QueueControl:
         message = self.agent.queue.withdraw(item_id).message
         self.files.give_back(message)
         self.attachments.keep(message)
+        self.user_commands.give_back(message)
 
     def queue_promote(self, item_id: str) -> None:
         self.agent.queue.promote(item_id)

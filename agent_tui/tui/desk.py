@@ -133,9 +133,12 @@ class Desk:
     # --- stopping ----------------------------------------------------------------------
 
     def stop(self) -> bool:
-        """Esc. True when there was a run to stop."""
-        if self.conversation is None or not self.running:
+        """Esc. True when there was something to stop: a run, and commands of the user's own."""
+        if self.conversation is None:
             return False
+        stopped = self.conversation.user_commands.stop()
+        if not self.running:
+            return stopped
         self.conversation.abort()
         return True
 
@@ -144,9 +147,6 @@ class Desk:
         if self.conversation is None or not self.conversation.abort_tool(call_id, reason):
             self._face.flash("Only a call that has not ended can be stopped.")
 
-    # --- approvals ---------------------------------------------------------------------
-
-    def answer(self, request_id: str, decision: "Decision", reason: str = "") -> None:
     def ask_why_stop(self, call_id: str) -> None:
         """r on a call: the composer is lent for the reason; the call goes on meanwhile."""
 
@@ -159,6 +159,9 @@ class Desk:
                    name=f"stop {call_id}")
         )  # fmt: skip
 
+    # --- approvals ---------------------------------------------------------------------
+
+    def answer(self, request_id: str, decision: "Decision", reason: str = "") -> None:
         if self.conversation and not self.conversation.answer(request_id, decision, reason):
             self._face.flash("That call no longer waits for an answer.")
 

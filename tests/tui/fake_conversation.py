@@ -65,6 +65,7 @@ class FakeConversation:
         self.container: Any = None
         self.resources: list[tuple[str, str]] = []
         self.mcp = FakeServers()
+        self.user_commands = SimpleNamespace(stop=lambda: False)
         self.file_names = SimpleNamespace(changed=lambda: None)
         self.refuse_with = ""
         """Why no answer to a form is taken."""

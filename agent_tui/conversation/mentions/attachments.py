@@ -63,6 +63,7 @@ class Attachments:
         where nothing is left."""
         had = {attachment.mention: (attachment, blocks) for attachment, blocks in attached(message)}
         came_along = await self._all_of(text, had) if isinstance(message, UserMessage) else []
+        came_along += [one for mention, one in had.items() if mention.startswith("!")]
         said = message.said if isinstance(message, UserMessage) else message.content
         images = [block for block in said if isinstance(block, ImageContent)]
         texts = [TextContent(text=text)] if text.strip() else []
@@ -121,6 +122,8 @@ class Attachments:
 
     def _keep(self, one: Attached) -> None:
         written = one[0].mention
+        if written.startswith("!"):
+            return
         if (old := self._kept.pop(written, None)) is not None:
             self._kept_size -= _size(old)
         self._kept[written] = one

@@ -15,6 +15,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 
 from agent_tui.text import AnsiStyle, SafeReader, SafeText, ansi_spans, clean, count
+from agent_tui.tui.lines import elapsed
 from agent_tui.tui.transcript.heights import Heights
 from agent_tui.tui.transcript.images import image_line, image_part
 from agent_tui.tui.transcript.lines import Line, Look, Prefix, Runs, lay_runs, row
@@ -387,6 +388,7 @@ class BashBlock(Block):
     kind = "bash"
     foldable = True
     PREVIEW = 12
+    LIVE_CHARS = 16_000
 
     def __init__(self, command: str, exclude: bool = False) -> None:
         super().__init__()
@@ -395,7 +397,22 @@ class BashBlock(Block):
         self.output = ""
         self.exit_code: int | None = None
         self.cancelled = False
+        self.started: float | None = None
+        """While it runs: since when, by the page's clock."""
         self._cut = False
+
+    @property
+    def live(self) -> bool:
+        return self.started is not None
+
+    def add_output(self, piece: str) -> None:
+        """More of what a command that runs has said; of much only the end is kept."""
+        self.output = cut_front(self.output + piece, self.LIVE_CHARS)
+
+    def end(self, output: str, exit_code: int | None, *, stopped: bool) -> None:
+        """It has ended: all of its output."""
+        self.output, self.exit_code, self.cancelled = output, exit_code, stopped
+        self.started = None
 
     def compose(self, modes: Modes) -> None:
         self.parts = [RowPart(lambda look: [self._head(look)], f"!{self.command}")]
@@ -425,12 +442,23 @@ class BashBlock(Block):
             else f"exit {self.exit_code}" if self.exit_code else ""
         )  # fmt: skip
         runs: Runs = [(f"{bang} ", "prompt"), (self.command, "user")]
-        if note:
+        if self.started is not None:
+            since = elapsed(look.now() - self.started)
+            runs.append((f"   {look.glyphs.running} {since}  Esc stops it", "accent"))
+        elif note:
             runs.append((f"   {note}", "failed" if failed else "muted"))
         return row(runs, look, lead=len(bang) + 1, before=bang)
 
     def source(self) -> str:
         return f"!{self.command}\n{SafeText(self.output)}".rstrip("\n")
+
+
+def cut_front(text: str, most: int) -> str:
+    """The end of a text, from the beginning of a line where there is one."""
+    if len(text) <= most:
+        return text
+    at = text.find("\n", len(text) - most) + 1
+    return text[at or len(text) - most :]
 
 
 def join_sources(blocks: Sequence[Block]) -> str:

@@ -88,6 +88,8 @@ class Feed:
                 self._calls.asked(event)
             case "permission_resolved":
                 self._calls.answered(event)
+            case "user_command":
+                self._said.user_command(event)
             case "queue_delivered":
                 self._said.delivered(event)
             case "container_changed":

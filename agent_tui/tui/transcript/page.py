@@ -107,7 +107,8 @@ class Page:
         self._live.pop(block, None)
 
     def all_still(self) -> None:
-        self._live.clear()
+        """A run has ended; what the user runs goes on."""
+        self._live = {block: None for block in self._live if block.kind == "bash"}
 
     @property
     def live(self) -> list[Block]:

@@ -12,7 +12,7 @@ from agent_tui.agent.messages import (
     TextContent,
     UserMessage,
 )
-from agent_tui.conversation.events import QueueDeliveredEvent
+from agent_tui.conversation.events import UserCommandEvent, QueueDeliveredEvent
 from agent_tui.text import clean, count
 from agent_tui.tui.transcript.blocks import BashBlock, Block, Delivery, PromptBlock
 from agent_tui.tui.transcript.images import ShownImage
@@ -52,9 +52,11 @@ class Said:
         self._page = page
         self._deliveries: dict[str, tuple[Delivery, str]] = {}
         self._prompts: dict[str, PromptBlock] = {}
+        self._commands: dict[str, BashBlock] = {}
 
     def clear(self) -> None:
         self._prompts.clear()
+        self._commands.clear()
 
     def know(self, deliveries: Mapping[str, tuple[Delivery, str]]) -> None:
         """How queue items were delivered: id → (kind, where it landed)."""
@@ -70,6 +72,8 @@ class Said:
         match message:
             case UserMessage():
                 self._add(self._prompt(message), message)
+            case BashExecutionMessage() if message.id in self._commands:
+                del self._commands[message.id]  # it stands there since it was begun
             case BashExecutionMessage():
                 block = BashBlock(message.command, message.exclude)
                 block.output = message.output
@@ -110,6 +114,21 @@ class Said:
             block.note = clean(landed)
             self._prompts[item] = block
         return block
+
+    def user_command(self, event: UserCommandEvent) -> None:
+        """A command of the user's: shown from its start, its output as it comes."""
+        block = self._commands.get(event.id)
+        if block is None:
+            block = self._commands[event.id] = BashBlock(event.command, event.exclude)
+            block.started = self._page.clock()
+            self._page.add(block, event.id)
+            self._page.watch(block)
+        if event.state == "running":
+            block.add_output(event.text)
+        else:
+            block.end(event.text, event.exit_code, stopped=event.state == "stopped")
+            self._page.unwatch(block)
+        self._page.touch(block)
 
     def delivered(self, event: QueueDeliveredEvent) -> None:
         kind: Delivery = "follow_up" if event.kind == "follow_up" else "steer"
