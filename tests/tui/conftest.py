@@ -40,6 +40,7 @@ _NAMED = {
     "ctrl+c",
     "ctrl+d",
     "ctrl+j",
+    "ctrl+p",
 }
 
 

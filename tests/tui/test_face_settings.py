@@ -177,6 +177,42 @@ async def test_typing_filters_and_a_free_value_goes_to_the_composer(drive: Drive
         await d.until(lambda: d.draft == "/settings max_turns ")
 
 
+async def test_enter_right_behind_the_letters_takes_the_first_that_fits(drive: Drive) -> None:
+    async with drive() as d:
+        held = await open_page(d)
+        await d.burst("turns", "enter")
+        await d.until(lambda: d.draft == "/settings max_turns ")
+        await d.press("ctrl+c")
+        await open_page(d)
+        await d.burst("the", "enter")
+        await d.shows("take it out of your file")
+        held.values["theme"] = "light"
+        d.conv.command_results["settings"] = CommandResult(text="`theme` is `light`. Written.")
+        await d.burst("li", "enter")
+        await d.shows("theme is light. Written.")
+        assert d.conv.called("command")[-1] == ("/settings theme light",)
+
+
+async def test_the_choice_that_holds_is_the_one_highlighted(drive: Drive) -> None:
+    async with drive() as d:
+        held = await open_page(d)
+        held.values["theme"] = "light"
+        await d.burst("the", "enter")
+        await d.shows("take it out of your file")
+        d.conv.command_results["settings"] = CommandResult(text="`theme` is `light`. Written.")
+        await d.press("enter")
+        await d.until(lambda: d.conv.called("command")[-1] == ("/settings theme light",))
+
+
+async def test_enter_right_behind_the_letters_runs_a_command_of_the_palette(drive: Drive) -> None:
+    async with drive() as d:
+        assert d.app.panel.display
+        await d.burst("ctrl+p")
+        await d.shows("Search for a command")
+        await d.burst("side", "enter")
+        await d.until(lambda: not d.app.panel.display)
+
+
 async def test_a_secret_is_not_changed_here_and_esc_goes_back_one_step(drive: Drive) -> None:
     async with drive() as d:
         await open_page(d)

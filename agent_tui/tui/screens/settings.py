@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -43,17 +43,32 @@ class Row(Protocol):
     def secret(self) -> bool: ...
 
 
+_KEYS = {
+    "up": "move(-1)", "down": "move(1)", "pageup": "move(-10)", "pagedown": "move(10)",
+    "enter": "choose",
+}  # fmt: skip
+
+
+class Filter(Input):
+    """What is typed to search the list. Its keys act in the order in which they were typed: a
+    binding of the screen would run before the letters that came before it (Textual 8.2)."""
+
+    async def _on_key(self, event: events.Key) -> None:
+        action = _KEYS.get(event.key)
+        if action is None:
+            await super()._on_key(event)
+            return
+        event.stop()
+        event.prevent_default()
+        await self.screen.run_action(action)
+
+
 class SettingsScreen(ModalScreen[str | None]):
     """Typing filters; Enter opens the choices of a setting, or gives back "NAME " for a value that
     has to be typed. rows(): as they are now. change(line): carries out `/settings line`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+c", "back", "Leave", show=False, priority=True),
-        Binding("up", "move(-1)", "Up", show=False, priority=True),
-        Binding("down", "move(1)", "Down", show=False, priority=True),
-        Binding("pageup", "move(-10)", "Up", show=False, priority=True),
-        Binding("pagedown", "move(10)", "Down", show=False, priority=True),
-        Binding("enter", "choose", "Choose", show=False, priority=True),
     ]
 
     def __init__(
@@ -67,11 +82,13 @@ class SettingsScreen(ModalScreen[str | None]):
         """The setting whose choices are listed; None: the settings are."""
         self._said = ""
         """What a change gave, until the next key."""
+        self._listed: tuple[Row | None, str] | None = None
+        """What the list was made for: the setting, and what was typed."""
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="modal-box", id="settings-box"):
             yield SafeStatic("Settings", classes="modal-title", id="settings-title")
-            yield Input(placeholder="type to search", compact=True, id="settings-filter")
+            yield Filter(placeholder="type to search", compact=True, id="settings-filter")
             yield OptionList(id="settings-list", compact=True)
             yield SafeStatic("", classes="modal-text", id="settings-about")
             yield SafeStatic("Enter change   Esc leave", classes="modal-keys", id="settings-keys")
@@ -82,8 +99,9 @@ class SettingsScreen(ModalScreen[str | None]):
         self._list()
 
     def _list(self, keep: str = "") -> None:
-        """Fill the list; the row named `keep` is highlighted."""
+        """Fill the list; the row named `keep` is highlighted, else the first."""
         options = self.query_one(OptionList)
+        self._listed = self._of, self.query_one(Input).value
         found = self._choices() if self._of is not None else self._settings()
         options.clear_options()
         options.add_options([Option(content, id=id) for id, content in found])
@@ -147,14 +165,16 @@ class SettingsScreen(ModalScreen[str | None]):
 
     @on(Input.Changed)
     def _typed(self) -> None:
-        self._said = ""
-        self._list()
+        if self._listed != (self._of, self.query_one(Input).value):
+            self._said = ""
+            self._list()
 
     @on(OptionList.OptionSelected)
     def _clicked(self) -> None:
         self.action_choose()
 
     def action_move(self, step: int) -> None:
+        self._typed()
         self._said = ""
         options = self.query_one(OptionList)
         if options.option_count and options.highlighted is not None:
@@ -168,6 +188,7 @@ class SettingsScreen(ModalScreen[str | None]):
             self._show_settings(self._of.name)
 
     def action_choose(self) -> None:
+        self._typed()  # what is typed now counts, not what the list was made for
         chosen, self._said = self._highlighted, ""
         if chosen is None:
             return
