@@ -81,6 +81,7 @@ def test_an_image_is_drawn_or_told(serve: Serve, open_terminal: Open, tmp_path: 
     silent.wait_for("It rises.")
     silent.send(YES)  # far too late: it must not be typed
     silent.send(ESC)
+    silent.wait_for("Enter send")
     silent.write("still here")
     assert silent.draft() == "still here"
     assert shows(silent) == 0
