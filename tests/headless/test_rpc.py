@@ -209,6 +209,30 @@ async def test_abort_tool_stops_one_call_and_the_run_goes_on(tmp_path: Path) -> 
         assert it.conversation.messages[-1].text == "(unscripted)"  # type: ignore[union-attr]
 
 
+async def test_abort_tool_stops_a_call_that_is_still_being_written(tmp_path: Path) -> None:
+    """The server sees its stream close; the model is told why, and the call never runs."""
+    slow = calling("touch never " + "x" * 4000) | {"chunk_size": 4, "chunk_delay_ms": 20}
+    async with rpc(tmp_path, slow, allow=["shell"]) as it:
+        await it.ok("prompt", text="Go.")
+        await it.until(lambda: [e for e in it.all("message_update")
+                                if e["event"].get("delta", "").count("x") > 3])  # fmt: skip
+        stop = {"tool_call_id": "toolu_0", "reason": "wrong folder"}
+        assert await it.ok("abort_tool", **stop) == {"stopped": True}
+        await it.idle()
+        first, second = [e for e in it.server.journal if e["path"].startswith("/v1/messages")]
+        assert (first["closed_by_client"], first["at"]) == (True, "arguments")
+        assert second["status"] == 200
+        assert second["body"]["messages"][-2]["content"][-1]["input"] == {}
+        (result,) = second["body"]["messages"][-1]["content"]
+        assert result["is_error"] is True
+        told = result["content"][0]["text"]
+        assert told.startswith(
+            "Not run: the user stopped this call before its arguments were complete: wrong folder"
+        )
+        assert "touch never" in told
+        assert not (tmp_path / "work" / "never").exists()
+
+
 async def test_send_now_skips_what_has_not_started(tmp_path: Path) -> None:
     async with rpc(tmp_path, calling("echo never")) as it:
         assert await it.ok("send_now") == {"sent": False}
