@@ -44,11 +44,14 @@ class ContextPanel(VerticalScroll, can_focus=False):
 
     def show(self, state: ContextState) -> None:
         self._text.state = state
-        self._text.refresh(layout=True)
+        # A layout for nothing writes half the screen again, once a second.
+        if self.is_on_screen and self._text.looks_otherwise():
+            self._text.refresh(layout=True)
         self._ask()
 
     def on_show(self) -> None:
         self._seen = True
+        self._text.refresh(layout=True)
         self._ask()
 
     def on_hide(self) -> None:
@@ -65,9 +68,17 @@ class ContextText(Drawn):
     def __init__(self, glyphs: Glyphs) -> None:
         super().__init__(glyphs)
         self.state = ContextState()
+        self._drawn = Content()
 
     def render(self) -> Content:
-        return Content("\n").join([*self._window(), *self._cache(), *self._session()])
+        self._drawn = Content("\n").join([*self._window(), *self._cache(), *self._session()])
+        return self._drawn
+
+    def looks_otherwise(self) -> bool:
+        """Whether it would be drawn in another way than it was."""
+        before = self._drawn
+        now = self.render()
+        return now.plain != before.plain or now.spans != before.spans
 
     # --- what fills it ---------------------------------------------------------------------
 

@@ -43,6 +43,8 @@ class ToolsPanel(ToolChoice):
         self._rows: list[tuple[ToolRow | None, bool]] = []
         self._following = True
         self._goal = 0
+        self._looks: dict[int, _Line] = {}
+        """What was shown last, by line."""
 
     def show(self, state: ToolsState, now: float) -> None:
         """now: the clock of row.started."""
@@ -55,7 +57,16 @@ class ToolsPanel(ToolChoice):
         self._rows = rows
         self.virtual_size = Size(self.size.width, len(rows))
         self._keep_to_end()
-        self.refresh()
+        self._draw_what_differs()
+
+    def _draw_what_differs(self) -> None:
+        """Once a second the time of one row moves: only that row is written again."""
+        top = round(self.scroll_y)
+        looks = {y: self._pieces(y) for y in range(top, top + self.size.height)}
+        for y, look in looks.items():
+            if self._looks.get(y) != look:
+                self.refresh_lines(y)
+        self._looks = looks
 
     def calls(self) -> Sequence[tuple[int, ToolRow]]:
         rows = enumerate(self._rows)
@@ -94,17 +105,15 @@ class ToolsPanel(ToolChoice):
         self._keep_to_end()
 
     def render_line(self, y: int) -> Strip:
-        width = self.size.width
-        at = y + self.scroll_offset.y
-        if not self._rows and y == 0:
-            pieces: _Line = [("tools--muted", " no tool calls yet")]
-        elif at >= len(self._rows):
-            pieces = []
-        else:
-            pieces = self._line(*self._rows[at], width)
         base = self.rich_style
+        pieces = self._pieces(y + self.scroll_offset.y)
         segments = [Segment(text, base + self._style(name)) for name, text in pieces]
-        return Strip(segments).adjust_cell_length(width, base)
+        return Strip(segments).adjust_cell_length(self.size.width, base)
+
+    def _pieces(self, at: int) -> _Line:
+        if not self._rows and at == 0:
+            return [("tools--muted", " no tool calls yet")]
+        return self._line(*self._rows[at], self.size.width) if at < len(self._rows) else []
 
     def _style(self, name: str) -> Style:
         return self.get_component_rich_style(name, partial=True)
