@@ -100,6 +100,8 @@ class Desk:
 
     async def send(self, text: str, *, follow_up: bool = False) -> None:
         """Enter or Tab. Never raises; what could not be sent goes back to the composer."""
+        from agent_tui.conversation.mentions.reading import MentionError
+
         conversation = self.conversation
         if conversation is None:
             if text.strip():
@@ -114,6 +116,10 @@ class Desk:
                 async with self._in_order:
                     go = conversation.follow_up if follow_up else conversation.submit
                     submitted = await go(text)
+        except MentionError as error:
+            self._face.composer.give_back(text)
+            self._face.notice("warning", _sentence(error))
+            return
         except Exception as error:
             log.exception("a text could not be sent")
             self._face.composer.give_back(text)
@@ -146,6 +152,9 @@ class Desk:
         """One call alone; the run goes on."""
         if self.conversation is None or not self.conversation.abort_tool(call_id, reason):
             self._face.flash("Only a call that has not ended can be stopped.")
+        elif self.conversation.status == "streaming":
+            # What comes of it is seen only when the answer has ended.
+            self._face.flash("That call will not run.")
 
     def ask_why_stop(self, call_id: str) -> None:
         """r on a call: the composer is lent for the reason; the call goes on meanwhile."""

@@ -156,19 +156,22 @@ async def test_a_call_that_is_being_written_is_stopped_with_a_reason(drive: Driv
         ended = writes(d)
         await d.shows("arguments streaming")
         await d.type("a draft")
+        start(d, "whole")
+        d.conv.set_status("streaming")
         await d.press("f5", "r")
         await d.shows("why stop it?")
         assert d.app.composer.has_focus and d.conv.called("abort_tool") == []
         await d.type("use prose")
         await d.press("enter")
-        assert d.conv.called("abort_tool") == [("a", "use prose")]
+        assert d.conv.called("abort_tool") == [("a", "use prose")], "not the one that is whole"
+        await d.shows("That call will not run.")
         assert d.draft == "a draft", "it comes back"
         d.conv.emit(MessageEndEvent(ended))
         d.conv.emit(ToolExecutionStartEvent("a", "write", {}))
         result = cut_result(": use prose")
         d.conv.emit(ToolExecutionEndEvent("a", "write", result, True, 0))
         await d.shows("write  poem.txt   stopped while it was written: use prose")
-        panel = [line for line in d.screen.splitlines() if "not run" in line]
+        panel = [line for line in d.screen.splitlines() if "⊘ write" in line]
         assert len(panel) == 1 and "poem.txt" in panel[0].partition("│")[2]
         assert "verse one" not in d.screen
         await d.press("f8", "k", "enter")

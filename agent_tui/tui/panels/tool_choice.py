@@ -29,12 +29,14 @@ class ToolChoice(ScrollView, can_focus=True):
         return self.has_focus and row.id == self.chosen_id
 
     def on_focus(self) -> None:
-        """The first call that can still be stopped, else the last one."""
+        """The call that is being written, else the first that can still be stopped, else the
+        last one."""
         rows = [row for _, row in self.calls()]
-        under_way = (
+        under_way = [
             row for row in rows if row.state not in ENDED and not (row.program or row.remote)
-        )
-        first = next(under_way, rows[-1] if rows else None)
+        ]
+        written = (row for row in under_way if row.state == "arguments")
+        first = next(written, (under_way or rows[-1:] or [None])[0])
         self.chosen_id = first.id if first is not None else ""
         self.watch_chosen_id()
 
