@@ -14,8 +14,9 @@ from typing import Any
 
 from agent_tui.mcp_servers.config import ConfigError
 from agent_tui.mcp_servers.http import is_not_mcp
-from agent_tui.mcp_servers.life import Life, Surroundings, is_mcp_error, root_of, words_of
+from agent_tui.mcp_servers.life import Life, Surroundings
 from agent_tui.mcp_servers.oauth import auth_reason
+from agent_tui.mcp_servers.sdk import is_mcp_error, root_of, words_of
 from agent_tui.mcp_servers.server_process import ServerEndedError
 from agent_tui.mcp_servers.types import LogLevel, McpError, ServerState
 from agent_tui.mcp_servers.variables import resolve

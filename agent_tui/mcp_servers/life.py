@@ -18,7 +18,7 @@ from agent_tui import __version__
 from agent_tui.mcp_servers import state_file
 from agent_tui.mcp_servers.asks import Asks
 from agent_tui.mcp_servers.config import ServerConfig
-from agent_tui.mcp_servers.http import HttpNews, http_transport, reason_of
+from agent_tui.mcp_servers.http import HttpNews, http_transport
 from agent_tui.mcp_servers.lenient import Tap
 from agent_tui.mcp_servers.listing import (
     MAX_INSTRUCTIONS,
@@ -28,12 +28,13 @@ from agent_tui.mcp_servers.listing import (
     list_tools,
 )
 from agent_tui.mcp_servers.oauth import TokenStore, stored_auth
+from agent_tui.mcp_servers.sdk import is_mcp_error, is_method_missing, load_sdk, words_of
 from agent_tui.mcp_servers.server_log import ServerLog
 from agent_tui.mcp_servers.server_process import ServerProcess
 from agent_tui.mcp_servers.stdio import stdio_transport
 from agent_tui.mcp_servers.types import LogLevel, McpError, PromptInfo, ResourceInfo
 from agent_tui.mcp_servers.variables import Resolved
-from agent_tui.text import clean, cut, duration
+from agent_tui.text import cut, duration
 
 log = logging.getLogger(__name__)
 
@@ -356,7 +357,7 @@ class Life:
                     async for change in changes:
                         self._changed(*_kinds_of(change))
             except Exception as error:
-                if _is_method_missing(error):
+                if is_method_missing(error):
                     return
                 said = f"no notice of changes of lists: {words_of(error)}"
                 self._around.server_log.line("agent-tui", said)
@@ -452,66 +453,13 @@ class Life:
         )
 
 
-def is_mcp_error(error: BaseException) -> bool:
-    """Whether the server answered with an error (or the SDK in its place)."""
-    from mcp import MCPError
-
-    return isinstance(error, MCPError)
-
-
-def _is_method_missing(error: BaseException) -> bool:
-    from mcp import MCPError
-    from mcp_types import METHOD_NOT_FOUND
-
-    return isinstance(error, MCPError) and error.code == METHOD_NOT_FOUND
-
-
 def _kinds_of(change: Any) -> list[Kind]:
     """Of a ToolsListChanged and such."""
     name = type(change).__name__.lower()
     return [kind for kind in KINDS if name.startswith(kind)]
 
 
-def root_of(error: BaseException) -> BaseException:
-    """The first cause in a group: what a task group wraps is what went wrong."""
-    while isinstance(error, BaseExceptionGroup) and error.exceptions:
-        error = error.exceptions[0]
-    return error
-
-
-def words_of(error: BaseException) -> str:
-    """An exception as a clause; of a group its first cause."""
-    error = root_of(error)
-    if type(error).__module__.startswith("httpx2"):
-        return reason_of(error)
-    return clean(cut(str(error), 300)).rstrip(".") or type(error).__name__
-
-
 @contextlib.asynccontextmanager
 async def _tapped(inner: Any, tap: Tap) -> AsyncGenerator[tuple[Any, Any]]:
     async with inner as (read, write):
         yield tap.wrap(read, write)
-
-
-_loading: "asyncio.Future[None] | None" = None
-
-
-async def load_sdk() -> None:
-    """Import the SDK (a second of work) in a thread, once."""
-    global _loading
-    loop = asyncio.get_running_loop()
-    if _loading is None or _loading.get_loop() is not loop:
-        _loading = loop.run_in_executor(None, _import_sdk)
-    await asyncio.shield(_loading)
-
-
-def _import_sdk() -> None:
-    import anyio
-    import anyio.lowlevel
-    import jsonschema  # noqa: F401
-    import mcp.client.auth
-    import mcp.client.sse
-    import mcp.client.streamable_http  # noqa: F401
-
-    # A tenth of a second of work that anyio puts off until its first use.
-    anyio.run(anyio.lowlevel.checkpoint)

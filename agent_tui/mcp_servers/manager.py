@@ -16,32 +16,26 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agent_tui.agent.messages import ImageContent, TextContent
-from agent_tui.agent.tools import AgentTool
-from agent_tui.mcp_servers import offers, roster, state_file
+from agent_tui.mcp_servers import roster, state_file
 from agent_tui.mcp_servers.asks import Asks
 from agent_tui.mcp_servers.config import ServerConfig
 from agent_tui.mcp_servers.config_files import Entry, in_use, load_entries
 from agent_tui.mcp_servers.connection import ServerConnection
 from agent_tui.mcp_servers.life import Catalog, Kind, Surroundings
-from agent_tui.mcp_servers.offers import Offers, Server
+from agent_tui.mcp_servers.offering import Offering
+from agent_tui.mcp_servers.offers import Server
 from agent_tui.mcp_servers.results import Mapper
 from agent_tui.mcp_servers.server_log import ServerLog
 from agent_tui.mcp_servers.server_process import all_closed
 from agent_tui.mcp_servers.snapshots import config_lines, snapshot_of
 from agent_tui.mcp_servers.types import (
-    Approval,
     CapText,
     CatalogChanged,
     Elicit,
-    Exposure,
     LogLevel,
     McpError,
     McpEvent,
     Notice,
-    PromptInfo,
-    PromptMessage,
-    ResourceInfo,
     Sample,
     Scope,
     ServerChanged,
@@ -60,7 +54,7 @@ CLOSE_S = 6.0
 _MAX_WARNINGS = 30
 
 
-class McpManager:
+class McpManager(Offering):
     """See module docstring. Everything is called on the event loop's thread.
 
     on_event: called at once, in order, never awaited. elicit, sample: None means that servers
@@ -80,6 +74,7 @@ class McpManager:
         reserved_names: Sequence[str] = (),
         environ: Mapping[str, str] | None = None,
     ) -> None:
+        super().__init__({}, reserved_names)
         self._cwd = Path(cwd)
         self._on_event = on_event
         self._cap_text = cap_text
@@ -88,8 +83,6 @@ class McpManager:
         self._roots = [Path(root) for root in (roots if roots is not None else [cwd])]
         self._environ = dict(os.environ if environ is None else environ)
         self._files: tuple[Path | None, Path | None] = (None, None)
-        self._servers: dict[str, Server] = {}
-        self._offers = Offers(self._servers, reserved_names)
         self._log_level: LogLevel | None = None
         self._started = False
         self._closed = False
@@ -298,8 +291,8 @@ class McpManager:
         """OAuth: show_url(url) may open a browser; pasted() waits for a code, or for the address
         at which the browser ended (the first of both ways counts). Reconnects. Raises McpError.
         """
-        from agent_tui.mcp_servers.life import load_sdk
         from agent_tui.mcp_servers.login import login
+        from agent_tui.mcp_servers.sdk import load_sdk
 
         server = self._remote(name)
         assert server.entry.config is not None
@@ -330,12 +323,6 @@ class McpManager:
         if had and server.connection is not None:
             server.connection.reconnect()
         return had
-
-    def _get(self, name: str) -> Server:
-        if name in self._servers:
-            return self._servers[name]
-        there = ", ".join(map(clean, sorted(self._servers))) or "none"
-        raise McpError(f"There is no MCP server {clean(name)}. There are: {there}.")
 
     def _remote(self, name: str) -> Server:
         server = self._get(name)
@@ -394,70 +381,6 @@ class McpManager:
                     self._changed.clear()
                     await self._changed.wait()
         return self.connecting()
-
-    # --- tools ------------------------------------------------------------------------------
-
-    def tools(self, server: str | None = None) -> list[AgentTool]:
-        """Ready for Toolset.offer, sorted by name: the same bytes however servers list them.
-        wire["defer_loading"] is set on those that are deferred. [] for an unknown server."""
-        return self._offers.tools(server)
-
-    def resolve(self, alias: str) -> tuple[str, str] | None:
-        """(server, tool) of an alias; None if no tool that is there has it."""
-        return self._offers.names.pair(alias)
-
-    def approval(self, alias: str) -> Approval:
-        """What the configuration says of a tool; "ask" where it says nothing."""
-        return self._offers.approval(alias)
-
-    def exposure(self, alias: str) -> Exposure | None:
-        """What the configuration says of a tool; None where it says nothing."""
-        return self._offers.exposure(alias)
-
-    # --- resources, prompts -----------------------------------------------------------------
-
-    def resources(self, server: str | None = None) -> list[ResourceInfo]:
-        """Resources and templates as last listed, by server."""
-        return self._offers.resources(server)
-
-    def prompts(self, server: str | None = None) -> list[PromptInfo]:
-        """Prompts as last listed, by server."""
-        return self._offers.prompts(server)
-
-    def instructions(self) -> dict[str, str]:
-        """What connected servers say about themselves, by server: for the system prompt."""
-        return self._offers.instructions()
-
-    async def read_resource(self, server: str, uri: str) -> list[TextContent | ImageContent]:
-        """Fit for a message, cut to size. Raises McpError."""
-        return await offers.read_resource(self._get(server), uri)
-
-    async def get_prompt(
-        self, server: str, name: str, arguments: Mapping[str, str]
-    ) -> list[PromptMessage]:
-        """The messages of a prompt. Raises McpError."""
-        return await offers.get_prompt(self._get(server), name, arguments)
-
-    async def complete(
-        self,
-        server: str,
-        *,
-        argument: str,
-        value: str,
-        prompt: str | None = None,
-        uri_template: str | None = None,
-        known: Mapping[str, str] | None = None,
-    ) -> list[str]:
-        """Suggestions for an argument of a prompt or of a template (one of the two); known: the
-        arguments given so far. [] if the server has none. Raises McpError."""
-        return await offers.complete(
-            self._get(server),
-            argument=argument,
-            value=value,
-            prompt=prompt,
-            uri_template=uri_template,
-            known=known,
-        )
 
     # --- the rest -----------------------------------------------------------------------------
 

@@ -115,8 +115,7 @@ class McpActions:
         self._link.expect(name)
         before = manager.config_lines(name)
         await manager.set_enabled(name, True)
-        if manager.config_lines(name) != before:
-            self._link.forget_allowed(name)
+        self._forget_another(name, before, manager.config_lines(name))
         source = manager.snapshot(name).source
         where = f" It is the one of {code(source, 300)}." if source else ""
         return CommandResult(text=f"{code(name)} is switched on.{where}")
@@ -134,9 +133,13 @@ class McpActions:
         self._link.expect(name)
         before = manager.config_lines(name)
         manager.reconnect(name)
-        if manager.config_lines(name) != before:
-            self._link.forget_allowed(name)
+        self._forget_another(name, before, manager.config_lines(name))
         return CommandResult(text=f"{code(name)} is being connected anew.")
+
+    def _forget_another(self, name: str, before: list[str], now: list[str]) -> None:
+        """What was allowed to a server does not hold for another by its name."""
+        if now != before:
+            self._link.forget_allowed(name)
 
     async def _login(self, line: Line) -> CommandResult:
         name = self._name(line, "login")

@@ -45,6 +45,7 @@ async def ask_for_project_servers(link: "McpLink", choose: Choose) -> None:
             link.expect(server.name)
         for each in waiting[at:] if key == NONE else [server]:
             if each.name in manager.servers():
+                link.forget_allowed(each.name)
                 manager.approve(each.name, key == YES)
         if key == NONE:
             return
