@@ -86,7 +86,8 @@ STEPS: tuple[Step, ...] = (
          "below says by which way.",
          "copied"),
     Step("Search",
-         "Press {search} and type `files`. Up and Down go through the matches, Esc goes back.",
+         "Press {search} and type `files`. Up and Down go through the matches; Esc goes back to "
+         "where you were.",
          "found"),
     Step("Settings",
          "Type `/settings` and press {send}. Look, change one if you like; Esc closes it.",

@@ -37,6 +37,7 @@ class Tour:
         self._look: Timer | None = None
         self._unsubscribe = lambda: None
         self._in_settings = False
+        self._found = False
         self._leaving = False
 
     @property
@@ -135,7 +136,10 @@ class Tour:
             progress.changed()
         if self._wants("container") and app.panel.display and app.panel.shown == "container":
             progress.saw("container")
-        if self._wants("found") and app.search_line.display and app.search_line.state.total:
+        if app.search_line.display:
+            self._found = self._found or app.search_line.state.total > 0
+        elif self._found:  # it is over: the keys are the composer's again
+            self._found = False
             progress.saw("found")
         in_settings = isinstance(app.screen, SettingsScreen)
         if self._in_settings and not in_settings:
