@@ -57,7 +57,6 @@ from agent_tui.conversation.meters import Meters, RequestWatch
 from agent_tui.conversation.model_call import ModelCall
 from agent_tui.conversation.model_choice import ModelChoice
 from agent_tui.conversation.model_watch import ModelWatch
-from agent_tui.conversation.user_commands import UserCommands, user_command
 from agent_tui.conversation.programs import program_number
 from agent_tui.conversation.queue_control import QueueControl, is_command
 from agent_tui.conversation.results import CommandInfo, CommandResult, Submitted
@@ -71,6 +70,7 @@ from agent_tui.conversation.submissions import Submissions
 from agent_tui.conversation.system_prompt import build_system_prompt
 from agent_tui.conversation.tool_offer import ToolOffer, make_toolset
 from agent_tui.conversation.usage import UsageTotals
+from agent_tui.conversation.user_commands import UserCommands, user_command
 from agent_tui.conversation.validation import validate_arguments
 from agent_tui.drafts import Draft
 from agent_tui.sessions.store import Session
@@ -292,7 +292,8 @@ class Conversation(QueueControl):
 
     async def submit(self, text: str, *, images: list[ImageContent] | None = None) -> Submitted:
         """Idle: starts a run in the background (returns at once). Running: steers.
-        A line that begins with "/" is a command, one that begins with "!" is run. Empty text resumes a paused queue."""
+        A line that begins with "/" is a command, one that begins with "!" is run. Empty text
+        resumes a paused queue."""
         return await self._submit("steer", text, images)
 
     async def follow_up(self, text: str, *, images: list[ImageContent] | None = None) -> Submitted:

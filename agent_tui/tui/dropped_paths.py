@@ -28,8 +28,18 @@ def as_mentions(pasted: str) -> str | None:
     for words in _readings(text):
         paths = [_path(word) for word in words]
         if 0 < len(paths) <= MOST and all(path is not None for path in paths):
-            return "".join(f"@{written(path)} " for path in paths if path is not None)
+            return "".join(f"@{written(_short(path))} " for path in paths if path is not None)
     return None
+
+
+def _short(path: str) -> str:
+    """From the working folder where the file is in it."""
+    try:
+        here = os.getcwd()  # noqa: PTH109 - of any path
+    except OSError:
+        return path
+    inside = path.removeprefix(f"{here.rstrip('/')}/")
+    return inside or path
 
 
 def _readings(text: str) -> list[list[str]]:

@@ -38,7 +38,11 @@ class QueueView(Drawn, can_focus=True):
 
     def show(self, entries: Sequence[QueueEntry], paused: bool) -> None:
         self.paused = paused
+        known = {e.id for e in self.entries}
+        added = [e.id for e in entries if e.id not in known]
         self.entries = tuple(entries)
+        if added and not self.has_focus:
+            self.selected_id = added[-1]
         self.display = bool(entries)
         if not entries and self.has_focus:
             self.post_message(m.QueueAction("back", None))

@@ -122,7 +122,8 @@ async def test_much_output_is_cut_and_the_model_is_told_where_the_rest_is(tmp_pa
         (message,) = ran(talk)
         assert message.truncated and len(message.output) < 100_000
         assert message.output.startswith("1\n2\n") and message.output.endswith("200000")
-        assert message.full_output_path and Path(message.full_output_path).exists()
+        assert message.full_output_path
+        assert await asyncio.to_thread(Path(message.full_output_path).exists)
 
 
 async def test_closing_ends_it_and_keeps_what_came(tmp_path: Path) -> None:

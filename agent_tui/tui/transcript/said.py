@@ -12,7 +12,7 @@ from agent_tui.agent.messages import (
     TextContent,
     UserMessage,
 )
-from agent_tui.conversation.events import UserCommandEvent, QueueDeliveredEvent
+from agent_tui.conversation.events import QueueDeliveredEvent, UserCommandEvent
 from agent_tui.text import clean, count
 from agent_tui.tui.transcript.blocks import BashBlock, Block, Delivery, PromptBlock
 from agent_tui.tui.transcript.images import ShownImage
