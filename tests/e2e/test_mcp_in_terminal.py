@@ -32,8 +32,12 @@ def home(folder: Folder) -> Path:
 
 @pytest.fixture(scope="module")
 def terminal(api: OfflineProcess, home: Path, open_terminal: Open) -> Terminal:
-    argv = ["--base-url", api.url, "--model", "demo", "--allow", "zoo__ask,zoo__sample"]
-    return open_terminal(*argv, home=home, rows=44)
+    allow = "zoo__ask,zoo__ask_url,zoo__sample"
+    argv = ["--base-url", api.url, "--model", "demo", "--allow", allow]
+    browser = home / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" >> "{home / "opened"}"\n')
+    browser.chmod(0o755)
+    return open_terminal(*argv, home=home, rows=44, env={"BROWSER": str(browser)})
 
 
 def diary(home: Path) -> list[dict[str, Any]]:
@@ -51,9 +55,15 @@ def answered(home: Path, count: int) -> dict[str, Any]:
     return found[0].get("result") or found[0]
 
 
-def ask(terminal: Terminal, tool: str = "ask") -> None:
-    terminal.say(f"call zoo__{tool}")
-    terminal.wait_for("zoo asks for details" if tool == "ask" else "wants an answer of the model")
+ASKS = {
+    "ask": "zoo asks for details", "ask_url": "zoo wants you to open an address",
+    "sample": "wants an answer of the model",
+}  # fmt: skip
+
+
+def ask(terminal: Terminal, tool: str = "ask", given: str = "") -> None:
+    terminal.say(f"call zoo__{tool}{given}")
+    terminal.wait_for(ASKS[tool])
 
 
 def decide(terminal: Terminal, question: str, key: str) -> None:
@@ -104,10 +114,23 @@ def test_a_server_is_attached_by_a_sentence_called_and_answered(
     decide(terminal, "would get this answer", "y")
     assert answered(home, 4)["content"]["type"] == "text"
     terminal.wait_ready()
-    ask(terminal, "sample")
-    decide(terminal, "wants an answer of the model", "n")
-    assert "refused" in answered(home, 5)["error"]["message"]
-    terminal.wait_ready()
+    for number, key in enumerate("nc", start=5):
+        ask(terminal, "sample")
+        decide(terminal, "wants an answer of the model", key)
+        assert "refused" in answered(home, number)["error"]["message"]
+        terminal.wait_ready()
+    # An address is opened when it is accepted, and only then.
+    url = "https://zoo.example/ticket?for=Ann"
+    for number, (key, action) in enumerate(
+        [("n", "decline"), ("c", "cancel"), ("y", "accept")], start=7
+    ):
+        assert not (home / "opened").exists()
+        ask(terminal, "ask_url", f' with {{"url": "{url}"}}')
+        decide(terminal, "wants you to open an address", key)
+        assert answered(home, number) == {"action": action}
+        terminal.wait_ready()
+    wait_until((home / "opened").exists, what="the browser")
+    assert (home / "opened").read_text() == f"{url}\n"
 
 
 def test_resources_and_prompts_of_a_server_are_typed(
