@@ -118,3 +118,31 @@ def test_another_face_is_recorded_with_what_it_does_and_not_by_looking(file: Pat
     assert last.face == "screen"
     assert [line["type"] for line in lines_of(file)][2:] == ["face", "message"]
     last.close()
+
+
+def test_what_was_put_away_comes_back_with_its_pastes(file: Path) -> None:
+    session = quick_session(file)
+    draft = Draft("now", {}, (Draft("older"), Draft("see [p]", {"[p]": BIG})))
+    session.record_draft(draft)
+    again = reopened(session)
+    assert again.draft == draft
+    again.close()
+
+
+def test_what_was_put_away_outlives_a_draft_that_is_sent(file: Path) -> None:
+    session = quick_session(file)
+    away = (Draft("see [p]", {"[p]": BIG}),)
+    session.record_draft(Draft("", {}, away))
+    session.record_draft(Draft("now", {}, away))
+    session.append_message(user("now"))
+    again = reopened(session)
+    assert again.draft == Draft("", {}, away)
+    again.record_draft(Draft())
+    last = reopened(again)
+    assert not last.draft
+    last.close()
+
+
+def test_a_draft_without_what_must_not_be_kept() -> None:
+    draft = Draft("/login sk", {}, (Draft("mine"), Draft("/login sk")))
+    assert draft.without(lambda text: text.startswith("/")) == Draft("", {}, (Draft("mine"),))

@@ -76,7 +76,7 @@ async def test_lines_history_and_search(vi: Any):
         await keys(d, "k", "j", "j")
         assert d.draft == "one\ntwo"
         await keys(d, "g", "g", "d", "G", "/")
-        await d.shows("INSERT")
+        assert d.app.composer.vi.mode == "insert", "what is looked for is typed"
         await d.type("fir")
         await d.press("enter")
         assert d.draft == "first"
