@@ -10,7 +10,8 @@ from contextlib import suppress
 from typing import Any
 
 from agent_tui.lines.face import LinesFace, Open
-from agent_tui.lines.terminal import Discipline, Out, terminal_encoding
+from agent_tui.lines.terminal import Discipline, Out
+from agent_tui.terminal_locale import terminal_encoding
 
 log = logging.getLogger(__name__)
 

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from agent_tui.terminal_locale import terminal_encoding
+
 
 @dataclass(frozen=True, slots=True)
 class Glyphs:
@@ -100,13 +102,16 @@ def choose(
 ) -> Glyphs:
     """The table for this terminal. ascii_only: the user's setting, None = decide here.
 
-    ASCII when NO_COLOR is set (kin to screen readers and logs), TERM is dumb, or the output
-    encoding is not UTF-8.
+    ASCII when NO_COLOR is set (kin to screen readers and logs), TERM is dumb, or the locale or
+    the output is not UTF-8.
     """
     if ascii_only is not None:
         return ASCII if ascii_only else UNICODE
+    given = environ
     environ = os.environ if environ is None else environ
     if environ.get("NO_COLOR") or environ.get("TERM") == "dumb":
+        return ASCII
+    if encoding is None and terminal_encoding(given) != "utf-8":
         return ASCII
     name = encoding or getattr(sys.__stdout__, "encoding", None) or "utf-8"
     try:

@@ -52,7 +52,15 @@ def run_app(*, settings: Any, starter: "Starter", first_prompt: str = "", banner
 
 
 def _let_any_locale_draw() -> None:
-    """Where the terminal's encoding lacks a character a "?" is drawn, not an escape."""
+    """In the encoding that the locale names (fault D27); what that lacks is drawn as "?". A
+    locale that is plain C names none: what Python has chosen stays."""
+    from agent_tui.terminal_locale import terminal_encoding
+
     stream = sys.__stderr__  # Textual draws there
-    if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() not in ("utf-8", "utf8"):
+    if not isinstance(stream, io.TextIOWrapper):
+        return
+    named = terminal_encoding()
+    if named not in ("utf-8", "ascii"):
+        stream.reconfigure(encoding=named, errors="replace")
+    elif stream.encoding.lower() not in ("utf-8", "utf8"):
         stream.reconfigure(errors="replace")

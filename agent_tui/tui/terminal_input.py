@@ -8,10 +8,13 @@
   which would send line by line. Several lines that arrive faster than anyone types are handed
   on as one paste; a single line with its Enter, as scripts send it, stays what it is.
 
+- A byte that is no UTF-8 (a terminal of another encoding, a broken paste) ends the app.
+
 Workaround for Textual 8.2 (drivers/linux_driver.py makes its XTermParser by that module's
 name); tests/tui/test_terminal_input.py fails when the place moves. Remove when Textual can.
 """
 
+import codecs
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -159,3 +162,15 @@ def mend_terminal_input() -> None:
     from textual.drivers import linux_driver
 
     linux_driver.XTermParser = PasteAwareParser  # type: ignore[misc]
+    linux_driver.getincrementaldecoder = _decoder  # type: ignore[attr-defined]
+
+
+def _decoder(_: str) -> "Callable[[], codecs.IncrementalDecoder]":
+    """In place of the driver's strict UTF-8, at which one stray byte ends the app: the encoding
+    that the locale names, and a mark for what it lacks."""
+    from agent_tui.terminal_locale import terminal_encoding
+
+    named = terminal_encoding()
+    # A locale that is plain C says nothing of what the keys send.
+    factory = codecs.getincrementaldecoder("utf-8" if named == "ascii" else named)
+    return lambda: factory("replace")

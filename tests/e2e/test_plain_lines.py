@@ -251,3 +251,28 @@ def test_D27_any_locale_is_written_to(serve: Serve, open_terminal: Open) -> None
         assert b"Answer: " + shown in lines.terminal.raw
         lines.terminal.send(CTRL_D)
         assert lines.terminal.exit_code() == 0
+
+
+def test_D27_the_screen_starts_in_any_locale_and_no_byte_ends_it(
+    serve: Serve, open_terminal: Open
+) -> None:
+    server = serve([{"text": "naïve 你", "repeat": True}])
+    argv = ["--base-url", server.url, "--model", "demo", "--no-session"]
+    latin, plain_c = (
+        open_terminal(*argv, env={"LANG": "", **env})
+        for env in ({"LANG": "de_DE.ISO-8859-1"}, {"LC_ALL": "C"})
+    )
+    for terminal, typed, said in (
+        (latin, b"gr\xfcn", "grün"),
+        (plain_c, "grün".encode(), "grün"),
+        (plain_c, b"gr\xfcn", "gr\ufffdn"),
+    ):
+        terminal.wait_ready()
+        assert " > " in terminal.screen() and "❯" not in terminal.screen()
+        number = len(server.requests()) + 1
+        terminal.send(typed)
+        terminal.wait_for(lambda _, terminal=terminal: terminal.draft().startswith("gr"))
+        terminal.send(b"\r")
+        assert server.wait_requests(number)[-1].texts[-1] == said
+        terminal.wait_ready()
+    assert b"na\xefve ?" in latin.raw

@@ -114,6 +114,14 @@ class Driven:
         return self.app.composer.draft
 
 
+@pytest.fixture(autouse=True)
+def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal of UTF-8 and colours, whatever the developer's is."""
+    for name in ("LC_ALL", "LC_CTYPE", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LANG", "C.UTF-8")
+
+
 Drive = Callable[..., AbstractAsyncContextManager[Driven]]
 
 
