@@ -84,7 +84,9 @@ class Presenter:
         if event.phase == "delta":
             self.rate.add(len(event.delta))
             return False
-        return self.tools.server_block(event.block.raw) if event.block is not None else False
+        if event.block is None:
+            return False
+        return self.tools.server_block(event.block.raw, whole=event.phase == "end")
 
     def _usage(self, event: UsageEvent) -> bool:
         usage = event.usage

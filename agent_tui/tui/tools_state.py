@@ -143,19 +143,30 @@ class ToolsState:
     def call_begins(self, call_id: str, name: str, caller: dict[str, Any] | None) -> None:
         if call_id in self.rows:
             return
-        self._add(ToolRow(call_id, one_line(name, 60), parent=_program_of(caller)))
+        if (parent := _program_of(caller)) in self.rows:
+            self.program_begins(parent or "")  # what calls is whole
+        self._add(ToolRow(call_id, one_line(name, 60), parent=parent))
 
     def call_complete(self, call_id: str, arguments: dict[str, Any]) -> None:
         if (row := self.rows.get(call_id)) is not None and row.state == "arguments":
             row.state = "waiting"
             row.argument = short_argument(arguments)
 
-    def program_begins(self, call_id: str, tool: str = "code_execution") -> None:
-        if call_id in self.rows:
+    def program_begins(
+        self, call_id: str, tool: str = "code_execution", *, written: bool = True
+    ) -> None:
+        """written: its code is whole, it runs. Until then it is being written, and no time
+        counts (as in the transcript)."""
+        if (row := self.rows.get(call_id)) is not None:
+            if written and row.state == "arguments":
+                row.state, row.started = "running", self._clock()
             return
         self._programs += tool == "code_execution"
         name = f"program {self._programs}" if tool == "code_execution" else _CONTAINER_TOOLS[tool]
-        self._add(ToolRow(call_id, name, state="running", started=self._clock(), program=True))
+        row = ToolRow(call_id, name, program=True)
+        if written:
+            row.state, row.started = "running", self._clock()
+        self._add(row)
 
     def programs_before(self, raws: Iterable[dict[str, Any]]) -> None:
         """Blocks that are not shown: the programs among them have had their numbers."""
@@ -219,15 +230,18 @@ class ToolsState:
         row.tail = one_line(text[cut + 1 :], 200) or row.tail
         row.lines += partial.count("\n")
 
-    def server_block(self, raw: dict[str, Any]) -> bool:
+    def server_block(self, raw: dict[str, Any], *, whole: bool = True) -> bool:
         """A block of the API, verbatim: a program or a call of its own tools begins or ends.
-        False for any other."""
+        False for any other. whole: all of it has come, not only its beginning."""
         kind = str(raw.get("type") or "")
         tool = str(raw.get("name") or "")
         if kind == "server_tool_use" and (tool == "code_execution" or tool in _CONTAINER_TOOLS):
-            self.program_begins(str(raw.get("id") or ""), tool)
+            is_program = tool == "code_execution"
+            self.program_begins(str(raw.get("id") or ""), tool, written=whole or not is_program)
             if tool in _CONTAINER_TOOLS:
                 self._server_call(raw)
+            return True
+        if kind.endswith("_tool_result") and not whole:
             return True
         if kind.endswith("code_execution_tool_result"):
             content = raw.get("content")

@@ -160,7 +160,7 @@ class ToolsPanel(ToolChoice):
 
     def _time(self, row: ToolRow) -> str:
         if row.state == "arguments":
-            return "arguments" + self.glyphs.ellipsis
+            return "being written" if row.program else "arguments" + self.glyphs.ellipsis
         if (word := _WORDS.get(row.state)) is not None:
             return word
         if row.state == "running" and row.started is not None:

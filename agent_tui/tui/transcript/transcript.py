@@ -37,7 +37,7 @@ from agent_tui.tui.transcript.cursor import Cursor, is_prompt, opens, shows
 from agent_tui.tui.transcript.feed import Feed
 from agent_tui.tui.transcript.folding import Folding
 from agent_tui.tui.transcript.frames import Frames
-from agent_tui.tui.transcript.intake import Intake
+from agent_tui.tui.transcript.intake import ArrivalClock, Intake
 from agent_tui.tui.transcript.layout import Layout, Spot
 from agent_tui.tui.transcript.lines import Look, Palette
 from agent_tui.tui.transcript.notices import Level, NoticeBlock, SeparatorBlock
@@ -92,13 +92,14 @@ class Transcript(ScrollView):
         self._layout = Layout(look)
         self._colours = Colours(self, self._layout, self._settle_soon)
         self._layout.highlight = self._colours.ask
-        self._feed = Feed(self._layout, self._modes, clock)
+        arrival = ArrivalClock(clock)
+        self._feed = Feed(self._layout, self._modes, arrival)
         self._view = Viewport(self._layout)
         self._frames = Frames(self, self._frame)
         self._styles_read: dict[str, Style] = {}
         self._painter = Painter(self, self._layout)
         self._stage = Stage(self, self._layout, self._view, self._tell_missed)
-        self._intake = Intake(self._frames, self._feed, self._layout, self._stage)
+        self._intake = Intake(self._frames, self._feed, self._layout, self._stage, arrival)
         self._ticking = Ticking(self, self._feed, self._view, self._tick)
         self._cursor = Cursor(self._layout, self._view, self._painter)
         self._folding = Folding(self, self._layout, self._view, self._modes, self._settle_soon)
@@ -111,7 +112,7 @@ class Transcript(ScrollView):
 
     def apply(self, event: Any) -> None:
         """Take an AgentEvent or a ConversationEvent; it is shown with the next frame."""
-        self._frames.put(event)
+        self._intake.put(event)
 
     def load(
         self,
