@@ -88,9 +88,9 @@ async def read_through(number: int) -> int:
 
 
 async def test_D03_what_was_seen_is_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More turns cost their text, and what the screen knows of it. What is kept of rows and parts is
-    bounded; so that a short text is beyond the bounds, they are small here. In megabytes, to
-    10 MB: `make bench`, "memory"."""
+    """More turns cost their text, and what the screen knows of it. What is kept of rows and
+    parts is bounded; so that a short text is beyond the bounds, they are small here. In
+    megabytes, to 10 MB: `make bench`, "memory"."""
     monkeypatch.setattr(layout, "LINES_KEPT", 200)
     monkeypatch.setattr(layout, "PARTS_KEPT", 200)
     few = await read_through(10)

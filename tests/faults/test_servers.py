@@ -26,10 +26,12 @@ sys.stderr.write("\\x1b[2J\\x1b]0;PAINTED\\x07painted over the screen\\n" * 50)
 sys.stderr.flush()
 """
 
-MUTE = (
-    BANNER
-    + "time.sleep(1); sys.stderr.write('the last words of it\\n'); sys.stderr.flush(); time.sleep(600)\n"
-)
+MUTE = f"""{BANNER}
+time.sleep(1)
+sys.stderr.write("the last words of it\\n")
+sys.stderr.flush()
+time.sleep(600)
+"""
 
 LOUD = (
     BANNER
