@@ -257,8 +257,12 @@ class Composer(ViArea):
         event.prevent_default()
 
     def _vi_took(self, event: events.Key) -> bool:
-        """A search has keys of its own."""
-        return self._searching is None and self.vi_takes(event.key, event.character)
+        """A search has keys of its own; in normal mode Alt keeps its meaning."""
+        if self.vi is None or self._searching is not None:
+            return False
+        if self.vi.mode != "insert" and event.key.startswith("alt+") and event.key in self.actions:
+            return False
+        return self.vi_takes(event.key, event.character)
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()

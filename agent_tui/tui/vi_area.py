@@ -59,9 +59,16 @@ class ViArea(PasteArea):
         """What vi leaves to the composer."""
 
     def vi_takes(self, key: str, character: str | None) -> bool:
-        """Let vi have a key first; whether it took it."""
+        """Let vi have a key first; whether it took it.
+
+        A letter right behind Esc reaches the terminal as Alt and that letter, as in vi itself.
+        """
         if self.vi is None:
             return False
+        if key.startswith("alt+") and character and character.isprintable():
+            self.vi_takes("escape", None)
+            self.vi_takes(key.removeprefix("alt+"), character)
+            return True
         if self.vi.mode == "insert" and key != "escape":
             return False
         text, spans = self._folded()

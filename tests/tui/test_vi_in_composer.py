@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from textual import events
 
 from agent_tui.tui.paste_collapse import MARK
 from tests.tui.conftest import Drive, Driven
@@ -166,3 +167,16 @@ async def test_where_the_cursor_stands_in_each_mode(vi: Any):
         assert d.app.composer.cursor_location == (0, 1)
         await d.paste(" and more")
         assert d.draft == "你 and more好"
+
+
+async def test_a_letter_right_behind_esc_is_not_alt_and_that_letter(vi: Any):
+    """A terminal sends the same bytes for both."""
+    async with vi() as d:
+        await d.type("one two")
+        for key, letter in (("alt+b", "b"), ("alt+shift+d", "D")):
+            d._send(events.Key(key, letter))
+            await d.settle()
+            await keys(d, *(["i"] if letter == "b" else []))
+        assert d.draft == "one" and d.app.composer.vi.mode == "normal"
+        d._send(events.Key("alt+s", "s"))
+        await d.shows("1 draft stashed")
