@@ -50,8 +50,11 @@ def _fitting(text: str, start: int, width: int) -> int:
     return len(text)
 
 
-def _safe(line: TextLine) -> TextLine:
-    return SafeText(line[0]).expandtabs(TAB), line[1]
+def _safe(line: TextLine) -> Iterator[TextLine]:
+    """The line made safe; more than one where it holds a newline after all (a name may): raw in
+    a row it would move the terminal's cursor."""
+    for text in SafeText(line[0]).expandtabs(TAB).split("\n"):
+        yield text, line[1]
 
 
 class LongText(ScrollView, can_focus=False):
@@ -63,7 +66,7 @@ class LongText(ScrollView, can_focus=False):
 
     def __init__(self, lines: Sequence[TextLine], *, classes: str) -> None:
         super().__init__(classes=classes)
-        self._lines: list[TextLine] = [_safe(line) for line in lines]
+        self._lines: list[TextLine] = [safe for line in lines for safe in _safe(line)]
         self._rows: list[TextLine] = []
         self._width = 0
 
