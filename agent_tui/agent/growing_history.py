@@ -12,10 +12,12 @@ class HistoryConverter:
     """Call it with the whole transcript, as convert_to_llm; the result is the same.
 
     What the messages before have become is kept, and gone on from where the transcript begins
-    with them; any other transcript is converted anew. Safe in any thread.
+    with them; any other transcript is converted anew. Safe in any thread. cut_unstarted: see
+    repair().
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, cut_unstarted: bool = False) -> None:
+        self._cut_unstarted = cut_unstarted
         self._seen: list[AgentMessage] = []
         self._converted: list[Message] = []
         self._kept: Kept | None = None
@@ -31,7 +33,7 @@ class HistoryConverter:
             fresh = messages[seen:]
             self._seen += fresh
             self._converted += [m for m in map(convert_message, fresh) if m is not None]
-            repair = Repair(before=kept)
+            repair = Repair(before=kept, cut_unstarted=self._cut_unstarted)
             repaired = repair.run(self._converted)
             self._kept = repair.kept
             return repaired

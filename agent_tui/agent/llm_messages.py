@@ -30,15 +30,19 @@ __all__ = [
 
 
 def convert_to_llm(
-    messages: Sequence[AgentMessage], *, program_lost: bool = False
+    messages: Sequence[AgentMessage], *, program_lost: bool = False, cut_unstarted: bool = False
 ) -> list[Message]:
     """The diagram's convert_to_llm: every kind to a Message or to nothing, then the repair.
 
     Summaries, commands of the user (unless excluded) and custom messages become user
-    messages; unknown kinds are left out. program_lost: see repair().
+    messages; unknown kinds are left out. program_lost, cut_unstarted: see repair().
     """
     converted = (convert_message(message) for message in messages)
-    return repair([m for m in converted if m is not None], program_lost=program_lost)
+    return repair(
+        [m for m in converted if m is not None],
+        program_lost=program_lost,
+        cut_unstarted=cut_unstarted,
+    )
 
 
 def convert_message(message: AgentMessage) -> Message | None:

@@ -100,13 +100,17 @@ def _is_unseen(message: AgentMessage) -> bool:
     )
 
 
-def repair(messages: Sequence[Message], *, program_lost: bool = False) -> list[Message]:
+def repair(
+    messages: Sequence[Message], *, program_lost: bool = False, cut_unstarted: bool = False
+) -> list[Message]:
     """A list that a valid request can be made of; messages that need no change are the same.
 
     program_lost: the program that waits at the end of the history cannot be resumed (its
-    container is gone), so it is cut as if the user had interrupted it.
+    container is gone), so it is cut as if the user had interrupted it. cut_unstarted: in turns
+    that have ended, calls of programs that were not started in them are cut as well: the API
+    refuses them for good. The law of the loop has such calls, so this is for who sends them.
     """
-    return Repair(program_lost).run(messages)
+    return Repair(program_lost, cut_unstarted=cut_unstarted).run(messages)
 
 
 @dataclass(slots=True)
@@ -136,8 +140,15 @@ class Repair:
     """One repair. before: goes on from there and uses it up, for a history that begins with the
     one it was kept of. kept: where the next may go on from, once it has run."""
 
-    def __init__(self, program_lost: bool = False, before: Kept | None = None) -> None:
+    def __init__(
+        self,
+        program_lost: bool = False,
+        before: Kept | None = None,
+        *,
+        cut_unstarted: bool = False,
+    ) -> None:
         self._program_lost = program_lost
+        self._cut_unstarted = cut_unstarted
         self._begin = before.at if before is not None else 0
         self._out: list[Message] = before.out if before is not None else []
         self._ids: set[str] = before.ids if before is not None else set()
@@ -163,7 +174,9 @@ class Repair:
         unresolved = unresolved_in(turn)
         waits = bool(unresolved or final.programs)
         is_open = last and final.goes_on and not (self._program_lost and waits)
-        cuts = [None] * len(turn) if is_open else cuts_of(turn, unresolved)
+        cuts: list[int | None] = [None] * len(turn)
+        if not is_open:
+            cuts = cuts_of(turn, unresolved, unstarted=self._cut_unstarted)
         cut = _Cut()
         waiting: set[str] = set()
         for step, cut_at in zip(turn, cuts, strict=True):

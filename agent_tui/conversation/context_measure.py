@@ -57,7 +57,7 @@ class ContextMeasure:
 
 
 def _with_a_prompt(messages: list[AgentMessage]) -> list[Message]:
-    converted = convert_to_llm(messages)
+    converted = convert_to_llm(messages, cut_unstarted=True)
     if not converted or isinstance(converted[-1], AssistantMessage):
         converted.append(UserMessage(content=PROMPT_TO_COME))  # type: ignore[arg-type]
     return converted

@@ -16,6 +16,7 @@ from agent_tui.agent.events import (
     ToolExecutionStartEvent,
     TurnEndEvent,
 )
+from agent_tui.agent.growing_history import HistoryConverter
 from agent_tui.agent.loop import (
     AgentLoopConfig,
     PrepareNextTurnContext,
@@ -160,6 +161,7 @@ class Conversation(QueueControl):
             validate_arguments=validate_arguments,
             before_tool_call=self.approvals.before_tool_call,
             should_stop_after_turn=self._should_stop,
+            converter=HistoryConverter(cut_unstarted=True),
         )
         self.mcp = McpLink(
             cwd,

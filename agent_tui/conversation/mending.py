@@ -187,7 +187,7 @@ class Mending:
         return attempt
 
     def _cut_program(self, attempt: _Try) -> None:
-        messages = repair(attempt.context.messages, program_lost=True)
+        messages = repair(attempt.context.messages, program_lost=True, cut_unstarted=True)
         attempt.context = replace(attempt.context, messages=messages)
 
     def _expired(self, container: Container) -> bool:
@@ -254,7 +254,7 @@ class Mending:
             return False
         attempt.options = replace(attempt.options, container_id=None)
         attempt.drops = True
-        messages = repair(attempt.context.messages, program_lost=True)
+        messages = repair(attempt.context.messages, program_lost=True, cut_unstarted=True)
         if messages:
             attempt.mends.append(Mend("note", (messages[-1].id,), CONTAINER_NOTE))
             messages = [*messages, _note(messages[-1], CONTAINER_NOTE)]

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import clock_loop
+import pytest
 from loop_making import agent_with, answer, assert_well_formed, call, events_of, results, tool
 from wire_check import check
 
@@ -56,6 +57,8 @@ class Script:
         self.contexts: list[LLMContext] = []
         self.closed_at: int | None = None
         """How many events had been given when the first stream was closed before its end."""
+        self.took = 0.0
+        """Seconds from the first request to the second."""
         self._go = asyncio.Event()
 
     def go(self) -> None:
@@ -65,6 +68,7 @@ class Script:
         self, model: str, context: LLMContext, options: StreamOptions
     ) -> AsyncIterator[StreamEvent]:
         self.contexts.append(context)
+        self.took = asyncio.get_running_loop().time()
         if len(self.contexts) > 1:
             async for event in events_of(self.then):
                 yield event
@@ -147,6 +151,7 @@ def test_the_stream_is_closed_what_had_come_is_kept_and_the_run_goes_on() -> Non
          agent.queue.resume)  # fmt: skip
     play(agent, script)
 
+    assert script.took == 0, "at once"
     assert did == [True] and script.closed_at == len(script.events) - 1
     message = first_answer(agent)
     assert message.stop_reason == "tool_use" and message.error_message is None
@@ -326,15 +331,20 @@ def test_an_answer_that_begins_anew_has_no_such_call_any_more() -> None:
     assert given == [False] and first_answer(agent).text == "anew"
 
 
-def test_a_stop_of_the_run_wins() -> None:
-    script = Script(StartEvent(), begins(0), ToolCallDeltaEvent(0, "{"), None)
+@pytest.mark.parametrize("more_has_come", [False, True])
+def test_a_stop_of_the_run_wins(more_has_come: bool) -> None:
+    script = Script(
+        StartEvent(), begins(0), ToolCallDeltaEvent(0, "{"), ToolCallDeltaEvent(0, " "), None
+    )
     agent = agent_with(script, tool())  # type: ignore[arg-type]
 
-    def both() -> None:
-        agent.abort_tool("a")
-        agent.abort()
+    async def both(event: AgentEvent) -> None:
+        if is_delta(event, "{" if more_has_come else " "):
+            await asyncio.sleep(1)
+            agent.abort_tool("a")
+            agent.abort()
 
-    when(agent, lambda e: is_delta(e, "{"), both)
+    agent.subscribe(both)
     play(agent, script)
     assert first_answer(agent).stop_reason == "aborted" and len(script.contexts) == 1
     assert results(agent) == {}
@@ -349,7 +359,11 @@ def test_a_call_that_got_another_id_is_stopped_all_the_same() -> None:
         UserMessage(content=text_content("before")), answer(call("a")),
         ToolResultMessage(tool_call_id="a", content=text_content("r")),
     ])  # fmt: skip
-    when(agent, lambda e: isinstance(e, MessageUpdateEvent), lambda: agent.abort_tool("a"))
+    when(
+        agent,
+        lambda e: isinstance(e, MessageUpdateEvent) and isinstance(e.event, ToolCallEndEvent),
+        lambda: agent.abort_tool("a"),
+    )
     play(agent, script)
     last = [m for m in agent.state.messages if isinstance(m, ToolResultMessage)][-1]
     assert last.tool_call_id != "a" and last.is_error

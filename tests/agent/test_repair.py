@@ -7,8 +7,9 @@ import json
 import pytest
 from histories import History, histories
 from hypothesis import HealthCheck, given, settings
-from wire_check import check
+from wire_check import check, check_programs
 
+from agent_tui.agent.growing_history import HistoryConverter
 from agent_tui.agent.llm_messages import convert_to_llm, repair
 from agent_tui.agent.messages import (
     AgentMessage,
@@ -113,6 +114,19 @@ def test_also_when_the_program_is_lost(history: History) -> None:
     out = convert_to_llm(history.messages, program_lost=True)
     if out:
         check(out)
+
+
+@thorough
+@given(histories(max_size=16))
+def test_for_who_sends_it_no_call_of_a_program_that_is_nowhere_is_left(history: History) -> None:
+    out = convert_to_llm(history.messages, cut_unstarted=True)
+    if out:
+        check(out)
+        check_programs(out)
+    converter = HistoryConverter(cut_unstarted=True)
+    for at in range(len(history.messages)):
+        grown = history.messages[: at + 1]
+        assert converter(grown) == convert_to_llm(grown, cut_unstarted=True)
 
 
 @thorough
@@ -432,6 +446,43 @@ def test_a_cut_search_is_named() -> None:
 def test_a_program_without_its_start_in_the_history_is_cut_too() -> None:
     out = checked(user("hi"), assistant("t", call("p", program=True)), result("p", "R"), user("no"))
     assert "R" in out[2].text  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "caller", [PROGRAM, {"type": "somebody_else", "tool_id": "srv1"}, {"type": "code_execution_1"}]
+)
+def test_a_program_that_is_nowhere_is_cut_once_the_turn_has_ended(caller: dict[str, str]) -> None:
+    """The API refuses each request that holds such a call (law: the loop leaves it)."""
+    stray = call("p").model_copy(update={"caller": caller})
+    running = [user("hi"), assistant("t", call("a"), stray), result("a"), result("p", "RESULT")]
+    assert dumped(convert_to_llm(running, cut_unstarted=True)) == dumped(running)
+    whole = [*running, assistant("so"), user("and?")]
+    assert dumped(convert_to_llm(whole)) == dumped(whole), "the law"
+    out = convert_to_llm(whole, cut_unstarted=True)
+    check(out)
+    check_programs(out)
+    assert [b.type for b in out[1].content] == ["text", "toolCall"]
+    assert _all_text(out).count("RESULT") == 1 and "so" in _all_text(out)
+
+
+def test_a_kind_of_caller_that_does_not_exist_is_cut_though_its_program_is_there() -> None:
+    stray = call("p").model_copy(update={"caller": {"type": "somebody", "tool_id": "srv1"}})
+    whole = [user("hi"), assistant("t", server_call(), stray), result("p", "R"),
+             assistant(server_result(), "so"), user("and?")]  # fmt: skip
+    out = convert_to_llm(whole, cut_unstarted=True)
+    check(out)
+    check_programs(out)
+
+
+def test_a_program_that_was_started_is_left_whole_by_who_sends_it() -> None:
+    history = [
+        user("hi"),
+        assistant("I'll query", server_call(), call("p", program=True), stop="tool_use"),
+        result("p"),
+        assistant(server_result(), "done"),
+        user("thanks"),
+    ]
+    assert convert_to_llm(history, cut_unstarted=True) == history
 
 
 def test_a_server_result_without_its_call_is_left_out() -> None:

@@ -43,6 +43,25 @@ def wire_form(messages: list[Message]) -> Wire:
     return wire
 
 
+def check_programs(messages: list[Message]) -> None:
+    """In turns that have ended (user text follows), each call of a program names one that was
+    started in that turn, by a kind of caller that exists."""
+    turn: list[dict[str, Any]] = []
+    for role, blocks in wire_form(messages):
+        if role == "assistant":
+            turn += blocks
+        elif any(b["type"] != "tool_result" for b in blocks):
+            started: set[str] = set()
+            for block in turn:
+                caller = block.get("caller") or {}
+                if block["type"] in _SERVER_CALLS:
+                    started.add(block["id"])
+                elif block["type"] == "tool_use" and caller.get("type", "direct") != "direct":
+                    assert caller.get("tool_id") in started, "its program comes before it"
+                    assert caller["type"] == "code_execution_20260120"
+            turn = []
+
+
 def check(messages: list[Message]) -> None:
     wire = wire_form(messages)
     assert wire, "a request has messages"

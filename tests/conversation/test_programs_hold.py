@@ -4,6 +4,7 @@ rules of the offline server, loses nothing that had finished, and tells the mode
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -30,7 +31,8 @@ from agent_tui.conversation.mending import Mending
 from agent_tui.conversation.toolset import BUILTIN, Exposure, Toolset
 from agent_tui.messages_api.request import build_request
 from agent_tui.offline import validate_request
-from tests.faults.helpers import instant, said
+from agent_tui.sessions.store import Session
+from tests.faults.helpers import instant, said, talking
 
 thorough = settings(
     max_examples=150, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -335,3 +337,27 @@ def test_with_other_tools_or_without_its_container_it_is_valid_too(
     texts = [text for m in body["messages"] if m["role"] == "user" for text in said(m)]
     if container == "old":
         assert "gone" in texts[-1]
+
+
+async def test_a_conversation_that_holds_a_call_of_a_program_that_is_nowhere_is_accepted(
+    tmp_path: Path,
+) -> None:
+    """Another server had taken it; this one would refuse each request that holds it."""
+    session = Session.in_memory(str(tmp_path))
+    caller = {"type": "code_execution_20260120", "tool_id": "srvtoolu_nowhere"}
+    for message in (
+        UserMessage(content=text_content("first")),
+        AssistantMessage(
+            content=[TextContent(text="I ask."), ToolCall(id="p", name="work", caller=caller)],
+            stop_reason="tool_use",
+        ),
+        ToolResultMessage(tool_call_id="p", tool_name="work", content=text_content("42 rows")),
+        AssistantMessage(content=[TextContent(text="So 42.")]),
+    ):
+        session.append_message(message)
+    async with talking({"text": "ok"}, cwd=tmp_path, session=session) as talk:
+        await talk.conversation.submit("second")
+        await talk.conversation.wait_idle()
+        talk.assert_accepted()
+        assert len(talk.bodies) == 1
+        assert "42 rows" in str(talk.bodies[0]["messages"]), "what it had given is told"
