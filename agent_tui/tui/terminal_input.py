@@ -33,6 +33,9 @@ SAME_BURST_S = 0.005
 """Two reads closer than this come from a program or a paste; people need 30 ms and more."""
 QUIET_S = 0.04
 """Silence that ends a burst."""
+FLOOD = 512
+"""Characters without a pause from which on they are a paste, though they are of one line: as keys
+a line of 400,000 would take minutes."""
 
 
 class PasteAwareParser(XTermParser):
@@ -46,6 +49,8 @@ class PasteAwareParser(XTermParser):
         self._paste: list[str] | None = None
         self._burst: list[str] = []
         self._held_enter = False
+        self._flood = 0
+        """Characters of text that have come without a pause."""
 
     def feed(self, data: str) -> Iterable[Message]:
         now = self._clock()
@@ -103,10 +108,12 @@ class PasteAwareParser(XTermParser):
         yield from self._end_burst()
         lines = data.replace("\r\n", "\r").replace("\n", "\r")
         body, enter = (lines[:-1], "\r") if lines.endswith("\r") else (lines, "")
-        if "\r" in body and len(data) > 2 and _is_text(data):
+        is_text = _is_text(data)
+        self._flood = (self._flood if gap < SAME_BURST_S else 0) + len(data) if is_text else 0
+        if is_text and (("\r" in body and len(data) > 2) or self._flood > FLOOD):
             self._burst.append(data)
             return
-        if data.endswith("\r") and (body or gap < SAME_BURST_S) and _is_text(data):
+        if data.endswith("\r") and (body or gap < SAME_BURST_S) and is_text:
             self._held_enter = True
             data = data[: len(data) - len(enter)]
         if data:
@@ -127,6 +134,8 @@ class PasteAwareParser(XTermParser):
         """The pause has come: hand on what was gathered."""
         if self._burst:
             text, self._burst = "".join(self._burst), []
+            if text.endswith("\r") and "\r" not in text[:-1] and "\n" not in text:
+                text, self._held_enter = text[:-1], True  # one long line with its Enter
             yield events.Paste(text.replace("\x00", ""))
         if self._held_enter:
             self._held_enter = False

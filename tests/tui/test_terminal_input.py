@@ -107,6 +107,26 @@ def test_single_bytes_without_marks_never_send(terminal: Terminal):
     assert typed + "".join(terminal.pastes) == text
 
 
+@pytest.mark.parametrize(("size", "gap"), [(1024, 0.001), (1, 0.0001)])
+def test_one_endless_line_without_marks_is_a_paste(terminal: Terminal, size: int, gap: float):
+    """Fault D11: as keys it would take minutes."""
+    text = "x" * 20_000
+    for piece in pieces(text, size):
+        terminal.read(piece, after=gap)
+    terminal.silence(0.2)
+    assert len(terminal.keys) <= terminal_input.FLOOD + 1
+    assert "x" * len(terminal.keys) + "".join(terminal.pastes) == text
+    terminal.read("y" * 1000 + "\r")
+    terminal.silence(0.2)
+    assert terminal.pastes[-1] == "y" * 1000 and terminal.keys[-1] == "enter"
+
+
+def test_a_key_held_down_is_keys(terminal: Terminal):
+    for _ in range(2000):
+        terminal.read("x", after=0.03)
+    assert not terminal.pastes
+
+
 def test_a_paste_whose_end_is_lost_comes_after_two_seconds_and_keys_work_again(
     terminal: Terminal,
 ):
