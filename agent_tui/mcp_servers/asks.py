@@ -232,5 +232,57 @@ def form_problem(schema: dict[str, Any], content: dict[str, Any]) -> str | None:
         return None
     if error is None:
         return None
-    name = ".".join(str(step) for step in error.absolute_path)
-    return f"{name}: {error.message}" if name else str(error.message)
+    path = [str(step) for step in error.absolute_path]
+    if error.validator == "required":
+        path += [name for name in error.validator_value if name not in error.instance][:1]
+    words = _form_words(error)
+    return f"{'.'.join(path)}: {words}" if path else words
+
+
+_KINDS = {
+    "string": "text", "integer": "a whole number", "number": "a number", "boolean": "yes or no",
+    "array": "a list", "object": "a table", "null": "nothing",
+}  # fmt: skip
+_FORMATS = {
+    "email": "an e-mail address", "uri": "an address such as https://example.org/",
+    "date": "a date such as 2030-01-31", "date-time": "a time such as 2030-01-31T12:00:00Z",
+}  # fmt: skip
+
+
+def _form_words(error: Any) -> str:
+    """What a field lacks, as a clause about it; error: jsonschema's ValidationError."""
+    limit: Any = error.validator_value
+    match error.validator:
+        case "required":
+            return "must be given"
+        case "type":
+            kinds = cast(list[str], limit) if isinstance(limit, list) else [str(limit)]
+            return f"must be {' or '.join(_KINDS.get(kind, kind) for kind in kinds)}"
+        case "enum":
+            return f"must be one of {', '.join(map(str, limit))}"
+        case "const":
+            return f"must be {limit}"
+        case "oneOf" | "anyOf":
+            titles = [str(each.get("const")) for each in limit if isinstance(each, dict)]
+            return f"must be one of {', '.join(titles)}"
+        case "format":
+            return f"must be {_FORMATS.get(str(limit), f'of the form {limit}')}"
+        case "pattern":
+            return f"must fit the pattern {limit}"
+        case "minLength" | "maxLength":
+            bound = "at least" if error.validator == "minLength" else "at most"
+            return f"must have {bound} {_count(limit, 'character')}"
+        case "minItems" | "maxItems":
+            bound = "at least" if error.validator == "minItems" else "at most"
+            return f"takes {bound} {_count(limit, 'choice')}"
+        case "minimum" | "maximum":
+            return f"must be at {'least' if error.validator == 'minimum' else 'most'} {limit}"
+        case "exclusiveMinimum" | "exclusiveMaximum":
+            more = "more" if error.validator == "exclusiveMinimum" else "less"
+            return f"must be {more} than {limit}"
+        case _:
+            return str(error.message)
+
+
+def _count(number: Any, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

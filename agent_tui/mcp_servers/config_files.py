@@ -100,7 +100,7 @@ def _twice(entry: Entry, before: Entry, cwd: str | Path) -> str:
     said = f"{said} {clean(entry.source)}"
     used = in_use(entry, cwd)
     if used is entry:
-        return f"{said}; the second counts."
+        return f"{said}; that of {clean(entry.source)} is used."
     return f"{said}; that of {clean(used.source)} is used: {hidden_text(entry, cwd)}"
 
 

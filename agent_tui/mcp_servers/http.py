@@ -87,6 +87,8 @@ def reason_of(error: BaseException) -> str:
     if name == "DecodingError":
         return words[name]
     said = clean(cut(str(error), 200))
+    if said == "All connection attempts failed":
+        said = ""  # as much as the class says
     return f"{words.get(name, name)}{f' ({said})' if said else ''}"
 
 

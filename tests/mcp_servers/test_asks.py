@@ -198,4 +198,28 @@ def test_an_answer_is_held_against_its_form(field: dict, value: Any, fits: bool)
     schema = {"type": "object", "properties": {"f": field}, "required": ["f"]}
     assert (form_problem(schema, {"f": value}) is None) == fits
     if fits and "pattern" not in field:
-        assert form_problem(schema, {}) is not None
+        assert form_problem(schema, {}) == "f: must be given"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "says"),
+    [
+        ({"type": "string", "format": "email"}, "nomail", "must be an e-mail address"),
+        ({"type": "string", "format": "date"}, "now", "must be a date such as 2030-01-31"),
+        ({"type": "integer"}, "seven", "must be a whole number"),
+        ({"type": ["string", "null"]}, 7, "must be text or nothing"),
+        ({"type": "string", "minLength": 2}, "A", "must have at least 2 characters"),
+        ({"type": "string", "maxLength": 1}, "AB", "must have at most 1 character"),
+        ({"type": "number", "minimum": 3}, 2, "must be at least 3"),
+        ({"type": "number", "maximum": 3}, 4, "must be at most 3"),
+        ({"type": "number", "exclusiveMinimum": 3}, 3, "must be more than 3"),
+        ({"enum": ["a", "b"]}, "c", "must be one of a, b"),
+        ({"oneOf": [{"const": "a", "title": "A"}, {"const": "b"}]}, "c", "must be one of a, b"),
+        ({"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 1}, [],
+         "takes at least 1 choice"),
+        ({"type": "string", "pattern": "^a$"}, "b", "must fit the pattern ^a$"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_said_of_its_field_in_words(field: dict, value: Any, says: str):
+    schema = {"type": "object", "properties": {"f": field}}
+    assert form_problem(schema, {"f": value}) == f"f: {says}"

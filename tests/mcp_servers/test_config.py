@@ -348,7 +348,7 @@ def test_all_places_are_read_and_the_nearer_counts(home: Path, project: Path):
     }  # fmt: skip
     assert [w.split(" is configured")[0] for w in warnings] == ["b", "c", "c"]
     # What a project brings does not count before it is approved: the user's own does.
-    assert warnings[0].endswith("the second counts.")
+    assert warnings[0].endswith(f"that of {paths.mcp_file()} is used.")
     for warning in warnings[1:]:
         assert f"that of {paths.mcp_file()} is used: nobody has approved" in warning
         assert "/mcp enable c approves it" in warning

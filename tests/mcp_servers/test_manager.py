@@ -214,7 +214,7 @@ async def test_until_it_is_approved_a_project_s_server_hides_nobody(make_keeper,
 
     keeper = make_keeper()
     [warning] = keeper.manager.load()
-    assert warning.endswith("the second counts.")
+    assert warning.endswith(f"that of {project / '.mcp.json'} is used.")
     keeper.manager.start()
     assert await whose(keeper) == "the project's"
     # It has changed on disk: nobody has approved that.
