@@ -71,6 +71,11 @@ class FileCompleter:
         note = self._list.note if self._list is not None and not _is_elsewhere(path) else ""
         return [*offers, (typed, note)] if note else offers
 
+    @property
+    def busy(self) -> bool:
+        """More may become known; `changed` is called then."""
+        return self._listing is not None or (self._looking is not None and not self._looking.done())
+
     def close(self) -> None:
         """Nothing is looked for any more."""
         for task in (self._listing, self._looking):
@@ -90,9 +95,9 @@ class FileCompleter:
     async def _list_anew(self) -> None:
         self._failure = ""
         try:
-            listed = await in_thread(lambda stop: list_files(self._cwd, stop))
-            if self._list is None or listed.paths != self._list.paths:
-                self._version += 1
+            before = self._list
+            listed = await in_thread(lambda stop: list_files(self._cwd, stop, before))
+            self._version += listed.changed
             self._list = listed
         except OSError as error:
             log.info("the working folder could not be listed", exc_info=True)

@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent_tui.text import count
 from agent_tui.tools.globbing import Walk
@@ -36,17 +36,24 @@ class FileList:
     note: str = ""
     seconds: float = 0.0
     """How long it took to list them."""
+    changed: bool = True
+    """It differs from the list before."""
 
 
-def list_files(folder: str, stop: threading.Event, most: int = MOST) -> FileList:
-    """All of them, until `most` or SECONDS. Raises OSError where the folder cannot be read."""
+def list_files(
+    folder: str, stop: threading.Event, before: FileList | None = None, most: int = MOST
+) -> FileList:
+    """All of them, until `most` or SECONDS. before: the list of the last time."""
     began = time.monotonic()
     found: list[str] = []
     note = _take(found, _of_git(folder, stop), most, began, stop)
     if not found and not note:
         note = _take(found, _of_walk(folder, stop), most, began, stop)
-    paths = list(dict.fromkeys([*_folders_of(found), *found]))
-    return FileList(paths, [path.casefold() for path in paths], note, time.monotonic() - began)
+    paths = [*_folders_of(found), *found]
+    took = time.monotonic() - began
+    if before is not None and before.note == note and before.paths == paths:
+        return replace(before, seconds=took, changed=False)
+    return FileList(paths, [path.casefold() for path in paths], note, took)
 
 
 def _take(
@@ -71,8 +78,8 @@ def _folders_of(paths: list[str]) -> Iterator[str]:
         at = path.rfind("/", 0, len(path) - 1)
         while at > 0 and (folder := path[: at + 1]) not in seen:
             seen.add(folder)
+            yield folder
             at = path.rfind("/", 0, at)
-    yield from sorted(seen)
 
 
 def _of_git(folder: str, stop: threading.Event) -> Iterator[str]:
@@ -113,7 +120,8 @@ def _of_git(folder: str, stop: threading.Event) -> Iterator[str]:
 def _of_walk(folder: str, stop: threading.Event) -> Iterator[str]:
     walk = Walk(os.path.realpath(folder), None, time.monotonic() + SECONDS, stop.is_set)
     for found in walk:
-        yield f"{found.relative}/" if found.is_folder else found.relative
+        if not found.is_folder:
+            yield found.relative
 
 
 def children(folder: str, shown_as: str, wanted: Callable[[], bool]) -> list[str]:

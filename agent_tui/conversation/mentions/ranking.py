@@ -5,16 +5,19 @@ folders they are in, beginnings of words more than their middle, what was named 
 the rest, short more than long. Nothing here takes more than one pass over the paths.
 """
 
-import heapq
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 SHOWN = 50
 """So many are offered at most."""
 
-_SLICE = 4096
+_SLICE = 2048
 """Paths between two looks at whether the answer is still wanted."""
+
+_REST_S = 0.001
+_NONE = 1 << 62
 
 _INITIAL = re.compile(r"(?:^|(?<=[/._\- ]))[^/._\- ]")
 
@@ -55,45 +58,48 @@ def best(
     wanted: Callable[[], bool],
 ) -> list[str]:
     """The best of the paths for the query. folded: the paths without their case, in the same
-    order. recent: path → how long ago it was named (0: last). Raises NotWanted."""
-    found: list[tuple[tuple[int, ...], str]] = []
+    order. recent: path → how long ago it was named (0: last). Raises NotWanted.
+
+    For a thread: it stands back between slices, so that the event loop keeps its pace.
+    """
+    found: list[tuple[int, str]] = []
+    worst = _NONE
     for start in range(0, len(paths), _SLICE):
         if not wanted():
             raise NotWanted
         end = start + _SLICE
-        fit = _fitting(paths[start:end], folded[start:end], query, recent)
-        found = heapq.nsmallest(SHOWN, [*found, *fit])
-    return [path for _, path in found]
+        for path, low in zip(paths[start:end], folded[start:end], strict=True):
+            if not query.fits(low) or (is_hidden(path) and not query.hidden):
+                continue
+            score = _score(path, low, query, recent)
+            if score < worst:  # so that few objects are made, however many paths fit
+                found.append((score, path))
+                if len(found) == 8 * SHOWN:
+                    found.sort()
+                    del found[SHOWN:]
+                    worst = found[-1][0]
+        if end < len(paths):
+            time.sleep(_REST_S)
+    return [path for _, path in sorted(found)[:SHOWN]]
 
 
-def _fitting(
-    paths: Sequence[str], folded: Sequence[str], query: Query, recent: Mapping[str, int]
-) -> Iterable[tuple[tuple[int, ...], str]]:
-    fits, hidden = query.fits, query.hidden
-    for path, low in zip(paths, folded, strict=True):
-        if fits(low) and (hidden or not is_hidden(path)):
-            yield _score(path, low, query, recent), path
+def _score(path: str, low: str, query: Query, recent: Mapping[str, int]) -> int:
+    """Smaller is better: rank, then how long ago it was named, then depth, then length."""
+    age = min(recent.get(path, 255), 255) if recent else 255
+    depth, length = min(low.count("/"), 255), min(len(low), 0xFFFF)
+    return _rank(low, query) << 32 | age << 24 | depth << 16 | length
 
 
-def _score(path: str, low: str, query: Query, recent: Mapping[str, int]) -> tuple[int, ...]:
-    """Smaller is better."""
+def _rank(low: str, query: Query) -> int:
     typed = query.text
     whole = low.removesuffix("/")
     name = whole[whole.rfind("/") + 1 :]
     if typed in (name, whole, low):
-        rank = 0
-    elif name.startswith(typed):
-        rank = 1
-    elif (at := name.find(typed)) > 0:
-        rank = 2 if name[at - 1] in "._- " else 3
-    elif low.startswith(typed) or f"/{typed}" in low:
-        rank = 4
-    elif typed in low:
-        rank = 5
-    elif query.fits_initials(name):
-        rank = 6
-    elif query.fits(name):
-        rank = 7
-    else:
-        rank = 8 if query.fits_initials(low) else 9
-    return (rank, recent.get(path, len(recent)), low.count("/"), len(low))
+        return 0
+    if (at := name.find(typed)) >= 0:
+        return 1 if at == 0 else 2 if name[at - 1] in "._- " else 3
+    if (at := low.find(typed)) >= 0:
+        return 4 if at == 0 or f"/{typed}" in low else 5
+    if query.fits(name):
+        return 6 if query.fits_initials(name) else 7
+    return 8 if query.fits_initials(low) else 9
