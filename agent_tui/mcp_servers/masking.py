@@ -110,7 +110,9 @@ def secret_values(
         option, equals, rest = value.partition("=")
         if equals and _is_secret_option(option):
             found.append(rest)
-        elif _is_secret_option(before) and not value.startswith("-"):
+        elif value.startswith("-"):
+            continue
+        elif _is_secret_option(before) or (_is_short_option(before) and looks_like_key(value)):
             found.append(value)
     found += _secrets_of_url(url)
     return found
@@ -119,6 +121,11 @@ def secret_values(
 def _is_secret_option(word: str) -> bool:
     """--api-key, --pat, -token: an option whose name says that a secret follows."""
     return word.startswith("-") and "=" not in word and is_secret_name(word.lstrip("-"))
+
+
+def _is_short_option(word: str) -> bool:
+    """-k, -p: a letter that names nothing, so what follows decides."""
+    return len(word) == 2 and word[0] == "-" and word[1].isalpha()
 
 
 def _secrets_of_url(url: str) -> list[str]:

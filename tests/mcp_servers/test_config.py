@@ -294,9 +294,12 @@ def test_one_list_of_names_is_for_variables_options_and_addresses(name: str):
         assert "s3kret" not in "\n".join(config_lines(config))
         masked = resolve(config, {}, "/").secrets.mask("s3kret-value s3kret0value0of0mine")
         assert masked.count("s3kret") == 1
-    assert target_text(parse_server("s", {"command": "srv", "args": ["--passive", "on"]})) == (
-        "srv --passive on"
-    )
+    for args, shown in [
+        (["--passive", "on"], "--passive on"),
+        (["-k", "s3kret0value0of0mine"], "-k ***"),
+        (["-m", "mcp_server_time", "-p", "8080"], "-m mcp_server_time -p 8080"),
+    ]:
+        assert target_text(parse_server("s", {"command": "srv", "args": args})) == f"srv {shown}"
 
 
 def test_secrets_of_addresses_and_headers():
