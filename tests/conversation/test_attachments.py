@@ -158,12 +158,12 @@ async def test_a_session_keeps_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "path",
     ["a.py", "src/a b.py", 'qu"ote', "back\\slash", "line\nbreak", "dot.", "ümläut", "a)", "'x'",
-     "tab\there", "@at", "x" * 300],
+     "tab\there", "@at", "x" * 300, "esc\x1b[2J", "bidi\u202e", "byte\udcff", "tag\U000e0001"],
 )  # fmt: skip
 def test_every_name_can_be_written_and_read_back(path: str) -> None:
     text = f"see @{written(path)} and more"
     ((first, *_),) = mentions(text)
     assert first.path == path
-    assert "\n" not in text
+    assert text.isprintable(), "nothing here that a terminal would obey"
     if (name := written(path)).startswith('"'):
         assert named_so_far(name) == named_so_far(name[:-1]) == path

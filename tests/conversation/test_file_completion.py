@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -217,7 +218,7 @@ async def test_what_came_or_went_is_seen_when_the_list_is_old(
     monkeypatch.setattr(completer_module, "STALE_S", 0.01)
     async with asyncio.timeout(20):
         while names(await settled(completer, "py")) != ["new.py"]:
-            await asyncio.sleep(0.01)
+            await asyncio.to_thread(time.sleep, 0.01)
 
 
 async def test_while_the_folder_is_read_it_says_so_and_waits_for_nothing(
