@@ -107,6 +107,14 @@ def memories_dir() -> Path:
     return private_folder(home() / "memories")
 
 
+def with_tilde(text: object) -> str:
+    """A text for people: the user's home folder, where a path in it begins there, as ~."""
+    home = os.path.expanduser("~").rstrip(os.sep)  # noqa: PTH111  (Path.home raises without one)
+    if not home.startswith(os.sep):
+        return str(text)
+    return re.sub(rf"(?<![\w./~-]){re.escape(home)}(?![\w.-])", "~", str(text))
+
+
 def folder_slug(cwd: str | Path) -> str:
     """A name for a folder that a person recognises and that no other folder shares:
     `src-shop-3f9a0c1d`. The same for every spelling of one real path."""

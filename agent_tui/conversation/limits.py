@@ -43,7 +43,7 @@ class Limits:
         """Why nothing that costs may be begun beside the run; "" if it may."""
         if self.max_cost is None or self.spent() - self._spent_before < self.max_cost:
             return ""
-        return f"the limit of ${self.max_cost:g} is reached (max_cost)"
+        return f"the limit of {_dollars(self.max_cost)} is reached (max_cost)"
 
     def after_turn(self, *, goes_on: bool) -> bool:
         """True when a limit is reached and the run would go on after this turn: a run that
@@ -52,7 +52,16 @@ class Limits:
         if not goes_on:
             return False
         if self.max_turns is not None and self._turns >= self.max_turns:
-            self.reached = f"the limit of {self.max_turns} turns is reached (max_turns)"
+            self.reached = f"the limit of {_turns(self.max_turns)} is reached (max_turns)"
         elif self.max_cost is not None and self.spent() - self._spent_before >= self.max_cost:
-            self.reached = f"the limit of ${self.max_cost:g} is reached (max_cost)"
+            self.reached = f"the limit of {_dollars(self.max_cost)} is reached (max_cost)"
         return self.reached is not None
+
+
+def _turns(number: int) -> str:
+    return "1 turn" if number == 1 else f"{number} turns"
+
+
+def _dollars(amount: float) -> str:
+    """As money is written, but never rounded."""
+    return f"${amount:.2f}" if round(amount, 2) == amount else f"${amount:g}"

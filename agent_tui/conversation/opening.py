@@ -158,9 +158,8 @@ async def choose_endpoint(loaded: Loaded, asker: Asker, *, demo: bool) -> Endpoi
 
 async def log_in(asker: Asker) -> bool:
     """Asks for a key and stores it (0600). False: the user left it, or it was unusable."""
-    key = await asker.ask_secret(
-        "Enter a key", f"It is kept in {paths.credentials_file()}, readable by you only."
-    )
+    kept = paths.with_tilde(paths.credentials_file())
+    key = await asker.ask_secret("Enter a key", f"It is kept in {kept}, readable by you only.")
     if not key:
         return False
     try:

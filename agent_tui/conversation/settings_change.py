@@ -103,9 +103,9 @@ class ConversationSettings:
         except (SettingsError, TomlFileError, OSError) as error:
             raise SettingError(str(error)) from None
         source = self.loaded.sources.get(name, "default")
-        said = f"Taken out of {path}" if text is None else f"Written to {path}"
+        said = paths.with_tilde(f"{'Taken out of' if text is None else 'Written to'} {path}")
         if self._stronger(source, path):
-            return f"{said}; but {source} says other and wins."
+            return f"{said}; but {paths.with_tilde(source)} says other and wins."
         if text is None:
             value = Settings.model_fields[name].get_default(call_default_factory=True)
         self.loaded.settings = self.loaded.settings.model_copy(update={name: value})

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from agent_tui import paths
 from agent_tui.text import clean, cut
 
 
@@ -16,7 +17,7 @@ class SessionNotFoundError(SessionError):
     def __init__(self, wanted: str, nearest: Sequence[str] = (), where: str = "") -> None:
         self.wanted = wanted
         self.nearest = list(nearest)
-        text = f"There is no session {_quoted(wanted)}{' ' + where if where else ''}."
+        text = f"There is no session {_quoted(wanted)}{' ' + paths.with_tilde(where) if where else ''}."
         if self.nearest:
             text += f" Did you mean {' or '.join(self.nearest)}?"
         super().__init__(text)

@@ -1,5 +1,6 @@
 """The last line: what the agent does, with what, at what cost; at the right the keys for now."""
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.reactive import reactive
 from textual.timer import Timer
@@ -80,9 +81,13 @@ class StatusLine(Drawn):
         )
         if self.demo and narrow and self.state.model != "demo":
             left = Content.assemble(left, (f"{between}demo", "$waiting"))
+        # What is said for a few seconds is said whole; the rest is there again after it.
+        # Before numbers come the keys that stop and lead back.
+        kept = cell_len(self.flashed) or (0 if narrow else self._way_out)
+        most = width - kept - 3 if kept else width
         for part in self.parts(narrow):
             longer = Content.assemble(left, (f"{between}{part}", "$muted"))
-            if longer.cell_length >= width:
+            if longer.cell_length >= most:
                 break
             left = longer
         right = self._right(width - left.cell_length - 3)
@@ -92,12 +97,28 @@ class StatusLine(Drawn):
         space = width - left.cell_length - right.cell_length
         return Content.assemble(left, " " * max(0, space), right).truncate(width)
 
+    @property
+    def _way_out(self) -> int:
+        """Cells of the hints up to the one that stops or leads back; 0 where there is none."""
+        cells = 0
+        for key, word in self._ordered():
+            cells += cell_len(f"{key} {word}  ")
+            if word in ("stop", "back"):
+                return cells
+        return 0
+
+    def _ordered(self) -> list[tuple[str, str]]:
+        hints = list(self.hints)
+        if len(hints) > 2 and hints[-1][1] == "back":
+            hints.insert(1, hints.pop())  # a way out is not the one that is left out
+        return hints
+
     def _right(self, room: int) -> Content:
         if self.flashed:
             text = Content.styled(self.flashed + " ", "$waiting")
             return fit_content(text, room, self.glyphs.ellipsis) if room > 4 else Content("")
         right = Content("")
-        for key, word in self.hints:
+        for key, word in self._ordered():
             hint = Content.assemble((key, ""), (f" {word}", "$muted"))
             longer = Content.assemble(right, "  ", hint) if right else hint
             if longer.cell_length + 1 > room:

@@ -166,9 +166,9 @@ def test_a_question_names_the_keys_that_act_now(terminal: Terminal) -> None:
     terminal.say("name the keys")
     terminal.wait_for("wants to run")
     try:
-        terminal.wait_for("F4 then")
+        terminal.wait_for("F4 r no")
         look_at(terminal)
-        terminal.wait_gone("F4 then", timeout=1)
+        terminal.wait_gone("F4 r no", timeout=1)
     finally:
         terminal.send(ESC)
         terminal.wait_for("F4 answer")

@@ -18,10 +18,15 @@ async def help_(conversation: "Conversation", arguments: str) -> CommandResult:
         infos = [i for i in infos if i.name == wanted]
         if not infos:
             return CommandResult(error=f"There is no command /{wanted}. /help lists them.")
-    lines = [f"| `{i.usage}` | {i.help} |" for i in infos]
+    lines = [f"| `{_cell(i.usage)}` | {_cell(i.help)} |" for i in infos]
     return CommandResult(
         text="| command | what it does |\n|---|---|\n" + "\n".join(lines), action="help"
     )
+
+
+def _cell(text: str) -> str:
+    """For a table, also where it holds a bar."""
+    return text.replace("|", "\\|")
 
 
 async def model(conversation: "Conversation", arguments: str) -> CommandResult:

@@ -116,6 +116,7 @@ class LoopText(Drawn):
 
     def _reason(self, words: str, reason: str) -> Iterator[Content]:
         yield Content("")
-        yield Content.styled(f" {words}:", "$muted")
+        for line in textwrap.wrap(f"{words}:", max(10, self.size.width - 2)):
+            yield Content.styled(f" {line}", "$muted")
         for line in textwrap.wrap(reason, max(10, self.size.width - 4)):
             yield Content("   " + line)

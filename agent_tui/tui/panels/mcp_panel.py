@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
@@ -26,6 +27,9 @@ from agent_tui.tui.tools_state import ToolRow
 
 LOG_LINES = 12
 ERROR_LINES = 4
+NAME_ROOM = 20
+"""Cells a server's name has before anything beside it; a shorter one takes what it needs."""
+
 CALLS = 4
 NOTES = 3
 _WORDS = {
@@ -277,6 +281,9 @@ class McpText(Drawn):
         left = Content.assemble(
             " ", (f"{self._glyph(server)} ", style), (name, "reverse" if here else "")
         )
+        room = self._width - min(left.cell_length, 3 + NAME_ROOM)
+        while len(right) > 1 and sum(cell_len(text) for text, _ in right) > room:
+            right.pop()  # the name, and what runs, say more than how many tools there are
         return left_right(
             left, Content.assemble(*right), self._width + 1, ellipsis=self.glyphs.ellipsis
         )

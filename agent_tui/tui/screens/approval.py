@@ -1,11 +1,12 @@
 """The approval of one call: what exactly will run, who asks, and the answers."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from textual.content import Content
 
+from agent_tui import paths
 from agent_tui.conversation.events import PermissionDelayedEvent, PermissionRequestEvent
 from agent_tui.conversation.readable import readable_arguments
 from agent_tui.tui import messages as m
@@ -25,6 +26,11 @@ def _diff_lines(request: PermissionRequestEvent) -> list[TextLine]:
     body = request.diff.rstrip("\n").split("\n")[2:]
     lines: list[TextLine] = [(str(request.arguments.get("path")), "muted")]
     return lines + [(line, _DIFF_LOOKS.get(line[:1], "plain")) for line in body]
+
+
+def _keys(pairs: Sequence[tuple[str, str]]) -> Content:
+    """("y", "once"), ... in one line."""
+    return Content("   ").join(Content.assemble(key, (f" {word}", "$muted")) for key, word in pairs)
 
 
 class ApprovalDialog(InlineDialog):
@@ -114,17 +120,24 @@ class ApprovalDialog(InlineDialog):
         return f"{label}: the program gives up in about {left // 60}:{left % 60:02d}"
 
     def keys(self) -> Content:
-        always = one_line(self.request.rule or self.request.tool_name, 60, self.glyphs.ellipsis)
-        yes = Content.assemble("y", (" once", "$muted"), "   ")
-        no = Content.assemble("n", (" no", "$muted"), "   ")
-        rest = Content.assemble(
-            "r", (" no, with a reason   ", "$muted"),
-            "o" if self.is_cut else "", (" read all   " if self.is_cut else "", "$muted"),
-            "a", (f" always for {always}", "$muted"),
-        )  # fmt: skip
-        if self.expanded:
-            return Content.assemble(yes, no, rest)
-        return Content.assemble(yes, no, "F4", (" then: ", "$muted"), rest)
+        """Without the focus r and a are reached by F4 first."""
+        first = [("y", "once"), ("n", "no"), (self._focused("r"), "no, with a reason")]
+        second = [(self._focused("a"), f"always for {self._always()}")]
+        if self.is_cut:
+            first.append((self._focused("o"), "read all"))
+        return Content("\n").join(_keys(pairs) for pairs in (first, second))
+
+    def _focused(self, key: str) -> str:
+        return key if self.expanded else f"F4 {key}"
+
+    def _always(self) -> str:
+        """The rule, without what the box shows anyway."""
+        rule = self.request.rule or self.request.tool_name
+        for shown in ("exactly this command", "exactly this path"):
+            before, found, _ = rule.partition(f": {shown}: ")
+            if found:
+                rule = f"{before}: {shown}"
+        return one_line(paths.with_tilde(rule), 100, self.glyphs.ellipsis)
 
     def knows(self, key: str) -> bool:
         return key in ("y", "n")

@@ -7,7 +7,7 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 
@@ -58,8 +58,10 @@ class HelpScreen(ModalScreen[None]):
         self._keys, self._commands = keys, commands
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll(classes="modal-box", id="help-box"):
-            yield _Page(self.text)
+        with Vertical(classes="modal-box", id="help-page"):
+            with VerticalScroll(id="help-box"):
+                yield _Page(self.text)
+            yield SafeStatic("Up Down PgUp PgDn scroll   Esc leave", classes="modal-keys")
 
     def text(self, width: int) -> Content:
         parts: list[Content] = []

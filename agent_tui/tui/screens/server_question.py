@@ -266,7 +266,7 @@ class FormDialog(ServerQuestionDialog):
             return Content.assemble("F4", (" fill in, decline or cancel", "$muted"))
         return Content.assemble(
             "Up Down", (" move   ", "$muted"), "Enter", (" on   ", "$muted"),
-            "Space", (" choose   ", "$muted"), "Esc", (" back to the composer", "$muted"),
+            "Space", (" choose   ", "$muted"), "Esc", (" back", "$muted"),
         )  # fmt: skip
 
     def _changed(self) -> None:

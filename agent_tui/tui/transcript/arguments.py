@@ -81,7 +81,10 @@ class Arguments:
         leaf = path.rpartition(".")[2]
         if name == "edit" and leaf in ("old", "new"):
             sign, style = ("-", "diff-del") if leaf == "old" else ("+", "diff-add")
-            return [[(f"{sign}{line}", style)] for line in text.split("\n")]
+            # A text that is whole by now ends its last line, and begins none.
+            whole = tail is not next(reversed(self.tails.values()))
+            lines = text.removesuffix("\n") if whole else text
+            return [[(f"{sign}{line}", style)] for line in lines.split("\n")]
         if (name, path) == ("write", "content"):
             return [[(f"+{line}", "diff-add")] for line in text.split("\n")]
         if (name, path) == ("shell", "command"):

@@ -34,6 +34,9 @@ NOT_RUN = ("Not run:", "Skipped by the user")
 _STOPPED = (*NOT_RUN, "Interrupted: the user", "Interrupted by the user")
 """How results begin that agent/ makes for calls the user stopped."""
 
+REFUSED = "The user refused this call."
+"""How the result of a refused one begins; what the user said follows."""
+
 
 def was_stopped(result: ToolResultMessage) -> bool:
     """The user ended the call, before it started or while it ran."""
@@ -105,7 +108,11 @@ def outcome(name: str, result: ToolResultMessage) -> str:
         exit_code = details.get("exit_code")
         if isinstance(exit_code, int):
             return f"exit {exit_code}"
-        return clean(_first_line(result.text)[:_SUMMARY_LIMIT])
+        first = _first_line(result.text)
+        if first.startswith(REFUSED):
+            reason = first.removeprefix(REFUSED).removeprefix(" The user said: ").strip()
+            first = f"refused: {reason}" if reason else "refused"
+        return clean(first[:_SUMMARY_LIMIT])
     match name:
         case "read" if "first_line" in details:
             first, last = details.get("first_line"), details.get("last_line")
@@ -120,6 +127,8 @@ def outcome(name: str, result: ToolResultMessage) -> str:
             return f"+{added} -{removed}"
         case "shell" if isinstance(details.get("exit_code"), int) and details["exit_code"]:
             return f"exit {details['exit_code']}"
+        case "shell" if result.text.strip() == "[no output]":
+            return "no output"
         case _:
             return _size(result)
 
