@@ -159,7 +159,12 @@ class Meters:
 
 
 def cache_words(event: CacheEvent) -> str:
-    """A sentence on a break."""
+    """A sentence on a break: what was not found, and what was."""
+    if event.read:
+        return (
+            f"Only an older beginning was found in the prompt cache: {event.detail}. "
+            f"{event.read:,} tokens were read from it, {event.lost:,} more that it held were not."
+        )
     return (
         f"The prompt cache starts anew: {event.detail}. "
         f"{event.lost:,} tokens that it held were not read from it."

@@ -1,6 +1,7 @@
 """Meters of a whole conversation over HTTP: the cache, the context, usage, and what they say."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,8 @@ import pytest
 
 from agent_tui.agent.messages import UserMessage, text_content
 from agent_tui.conversation import model_choice
+from agent_tui.conversation.events import CacheEvent
+from agent_tui.conversation.meters import cache_words
 from agent_tui.messages_api.models import model_info
 from agent_tui.sessions.store import Session
 from tests.faults.helpers import Talk, instant, talking
@@ -58,6 +61,19 @@ async def test_the_lens_names_an_injected_change_of_model_tools_and_system(tmp_p
         )
         used = await conversation.command("/usage")
     assert "The prompt cache broke last at answer 4: the system prompt changed" in used.text
+
+
+def test_what_was_read_of_the_cache_is_told() -> None:
+    """It starts anew only where nothing of it was read."""
+    broken = CacheEvent(4, 9_000, 500, 20, 12_000, True, 3_000, "system", "it changed")
+    assert cache_words(broken) == (
+        "Only an older beginning was found in the prompt cache: it changed. "
+        "9,000 tokens were read from it, 3,000 more that it held were not."
+    )
+    assert cache_words(replace(broken, read=0, lost=12_000)) == (
+        "The prompt cache starts anew: it changed. "
+        "12,000 tokens that it held were not read from it."
+    )
 
 
 async def test_the_context_is_told_with_each_answer(tmp_path: Path) -> None:

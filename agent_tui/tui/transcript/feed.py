@@ -28,6 +28,7 @@ from agent_tui.tui.transcript.api_feed import ApiFeed
 from agent_tui.tui.transcript.blocks import Block, Delivery, Modes, TextBlock
 from agent_tui.tui.transcript.calls import Calls
 from agent_tui.tui.transcript.endings import ending
+from agent_tui.tui.transcript.floating import Floating
 from agent_tui.tui.transcript.layout import Layout
 from agent_tui.tui.transcript.notices import NoticeBlock
 from agent_tui.tui.transcript.page import Page
@@ -54,6 +55,7 @@ class Feed:
         self._calls = Calls(self._page, self._api)
         self._said = Said(self._page)
         self._texts = Texts(self._page)
+        self._floating = Floating(self._page, self._api)
 
     # --- in ----------------------------------------------------------------------------
 
@@ -62,6 +64,7 @@ class Feed:
         self._calls.clear()
         self._api.clear()
         self._said.clear()
+        self._floating.clear()
         self._texts.new_answer()
 
     @property
@@ -122,6 +125,7 @@ class Feed:
 
     def flush_steps(self) -> Iterator[None]:
         """flush() in small steps."""
+        self._floating.sink()
         yield from self._page.flush_steps()
 
     def load(
@@ -152,8 +156,11 @@ class Feed:
         return program.line_of(name, arguments) if isinstance(program, ProgramBlock) else None
 
     def add(self, block: Block, message_id: str = "") -> None:
-        """Append a block of any kind."""
-        self._page.add(block, message_id)
+        """Append a block of any kind. message_id: of the answer that it belongs to."""
+        if isinstance(block, NoticeBlock) and not message_id:
+            self._floating.add(block)
+        else:
+            self._page.add(block, message_id)
 
     # --- the streaming answer ----------------------------------------------------------
 

@@ -24,6 +24,10 @@ class NoticeBlock(Block):
         self.text = SafeText(text)
         self._glyph = glyph
 
+    def again(self) -> "NoticeBlock":
+        """The same, for another place."""
+        return NoticeBlock(self.level, self.text, self._glyph)
+
     def compose(self, modes: Modes) -> None:
         self.parts = [notice_part(self.level, self.text, self._glyph)]
 
