@@ -15,11 +15,12 @@ name); tests/tui/test_terminal_input.py fails when the place moves. Remove when 
 """
 
 import codecs
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable
 
-from textual import events
+from textual import constants, events
 from textual._xterm_parser import BRACKETED_PASTE_END as END
 from textual._xterm_parser import BRACKETED_PASTE_START as START
 from textual._xterm_parser import XTermParser
@@ -33,6 +34,10 @@ SAME_BURST_S = 0.005
 """Two reads closer than this come from a program or a paste; people need 30 ms and more."""
 QUIET_S = 0.04
 """Silence that ends a burst."""
+QUICK_ESCAPE_S = 0.05
+"""So long an Esc waits for the rest of a sequence where vi's keys are wanted; Textual's own time is
+as long as a quick hand needs for the next key."""
+_ESCAPE_DELAY = constants.ESCAPE_DELAY
 FLOOD = 512
 """Characters without a pause from which on they are a paste, though they are of one line: as keys
 a line of 400,000 would take minutes."""
@@ -63,6 +68,8 @@ class PasteAwareParser(XTermParser):
             yield from self._end_burst()
             yield from super().feed(data)
             return
+        # An Esc whose time is over is no part of what comes now.
+        yield from super().tick()
         # A sequence that began in an earlier read goes on in this one: Textual waits for it.
         in_sequence = self._timeout_time is not None
         if self._paste is not None or in_sequence or "\x1b" in data:
@@ -162,6 +169,14 @@ def _end_of_paste(text: str) -> int | None:
 def _is_text(data: str) -> bool:
     """Only what a paste holds: printable characters, tabs and line ends."""
     return all(c.isprintable() or c in "\t\r\n" for c in data)
+
+
+def expect_quick_escape(wanted: bool) -> None:
+    """Whether a key so soon behind Esc is one that was typed, as in vi; set ESCDELAY to choose the
+    time (milliseconds) oneself."""
+    if "ESCDELAY" not in os.environ:
+        seconds = QUICK_ESCAPE_S if wanted else _ESCAPE_DELAY
+        constants.ESCAPE_DELAY = seconds  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def mend_terminal_input() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from textual.document._document import Location, Selection
 
 from agent_tui.tui.paste_area import PasteArea
+from agent_tui.tui.terminal_input import expect_quick_escape
 
 if TYPE_CHECKING:  # light: the first paint waits for it
     from agent_tui.tui.vi import Vi
@@ -37,6 +38,7 @@ class ViArea(PasteArea):
             self.vi = Vi()
         else:
             self.vi = None
+        expect_quick_escape(wanted)
         self.begin_vi()
 
     def begin_vi(self) -> None:

@@ -46,7 +46,7 @@ def records(home: Path) -> list[dict[str, Any]]:
 def wait_draft(terminal: Terminal, text: str) -> None:
     def recorded() -> bool:
         drafts = [r for r in records(terminal.home) if r["type"] == "draft"]
-        return bool(drafts) and text in drafts[-1]["text"]
+        return bool(drafts) and text in drafts[-1]["text"].replace("\u205f", " ")
 
     wait_until(recorded, what="the draft is recorded; it")
 

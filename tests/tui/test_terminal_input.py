@@ -107,6 +107,28 @@ def test_single_bytes_without_marks_never_send(terminal: Terminal):
     assert typed + "".join(terminal.pastes) == text
 
 
+@pytest.mark.parametrize(
+    ("quick", "after", "keys"),
+    [
+        (False, 0.09, ["ctrl+left"]),
+        (False, 0.12, ["escape", "b"]),
+        (True, 0.04, ["ctrl+left"]),
+        (True, 0.06, ["escape", "b"]),
+    ],
+)
+def test_a_letter_some_time_behind_esc_is_no_part_of_it(
+    terminal: Terminal, quick: bool, after: float, keys: list[str]
+):
+    terminal_input.expect_quick_escape(quick)
+    try:
+        terminal.out += terminal.parser.feed("\x1b")
+        terminal.clock.pass_(after)  # the driver's tick comes every 0.1 s: none here
+        terminal.out += terminal.parser.feed("b")
+    finally:
+        terminal_input.expect_quick_escape(False)
+    assert terminal.keys == keys
+
+
 @pytest.mark.parametrize(("size", "gap"), [(1024, 0.001), (1, 0.0001)])
 def test_one_endless_line_without_marks_is_a_paste(terminal: Terminal, size: int, gap: float):
     """Fault D11: as keys it would take minutes."""
