@@ -50,7 +50,7 @@ async def test_streamable_http_in_the_newer_protocol(keeper: Keeper):
         assert snapshot.protocol == "2026-07-28"
         assert text_of(await keeper.call("zoo__echo", text="x")) == "x"
         assert "initialize" not in zoo.methods()
-        await until(lambda: "subscriptions/listen" in zoo.methods())
+        await until(lambda: zoo.shared.listeners)  # type: ignore[attr-defined]
         await keeper.call("zoo__grow")
         await until(lambda: "zoo__grown0" in keeper.tools())
 
@@ -235,12 +235,25 @@ async def test_a_redirect_within_the_server_is_followed(keeper: Keeper):
         assert text_of(await keeper.call("zoo__echo", text="x")) == "x"
 
 
-async def test_an_address_with_nothing_is_said_to_have_nothing(keeper: Keeper, monkeypatch):
+@pytest.mark.parametrize("to_get", [404, 500])
+async def test_an_address_with_nothing_is_said_to_have_nothing(
+    keeper: Keeper, monkeypatch, to_get: int
+):
+    """Whatever it says to the older way, which is tried too."""
     monkeypatch.setattr("agent_tui.mcp_servers.connection._pause_s", lambda failures: 0.01)
-    with HttpZoo() as zoo:
-        add(keeper, f"{zoo.base}/nowhere")
-        await until(lambda: keeper.manager.snapshot("zoo").retry_in_s is None
-                    and keeper.manager.state("zoo") == "failed")  # fmt: skip
+
+    def refuse(visit: Visit) -> bool:
+        visit.reply(to_get if visit.command == "GET" else 404, "<h1>Not here</h1>", "text/html")
+        return True
+
+    with HttpZoo(refuse=refuse) as zoo:
+        add(keeper, zoo.url)
+        await until(
+            lambda: (
+                keeper.manager.snapshot("zoo").retry_in_s is None
+                and keeper.manager.state("zoo") == "failed"
+            )
+        )
         told = {e.error for e in keeper.events if getattr(e, "state", "") == "failed"}
         assert told == {"there is nothing at this address (HTTP 404)"}
 

@@ -478,7 +478,7 @@ async def test_the_newer_protocol_lists_calls_asks_and_listens(make_keeper, monk
     assert text_of(await keeper.call("zoo__echo", text="x")) == "x"
     said = json.loads(text_of(await keeper.call("zoo__ask")))
     assert said["content"] == {"name": "Ann"} and asked[0].message == "Who are you?"
-    await until(lambda: keeper.told("subscriptions/listen"))
+    await until(lambda: {"listening": True} in keeper.diary())
     await keeper.call("zoo__grow")
     await until(lambda: "zoo__grown0" in keeper.tools())
     await keeper.manager.close()

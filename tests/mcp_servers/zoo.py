@@ -615,6 +615,7 @@ class Modern(Animal):
                 self.listeners.append((message["id"], send))
                 self.tell("notifications/subscriptions/acknowledged",
                           notifications=params["notifications"])  # fmt: skip
+                diary({"listening": True})
                 return None
             case "tools/call" if params["name"] == "ask":
                 if "inputResponses" not in params:
