@@ -139,6 +139,7 @@ class ContainerWatch:
             kept_out_tokens_estimate=state.kept_out,
             round_trips_saved=state.round_trips_saved,
             attached=list(self._attached),
+            held_until=state.held_until,
         )
 
     def _file(self, file: dict[str, Any]) -> dict[str, Any]:
@@ -154,12 +155,16 @@ class ContainerWatch:
             self._found_files(new)
 
     def _watch_expiry(self) -> None:
-        """Tell that it has expired when its time is over, though nothing else happens then."""
+        """Tell that it has expired, or lets a program go, though nothing else happens then."""
         if self._expiry is not None:
             self._expiry.cancel()
             self._expiry = None
-        left = self._state.seconds_left(self._clock())
-        if left is None or left <= 0 or self._state.lost:
+        now = self._clock()
+        ends = [self._state.seconds_left(now)]
+        if self._state.held_until is not None:
+            ends.append(self._state.held_until - now)
+        left = min((left for left in ends if left is not None and left > 0), default=None)
+        if left is None or self._state.lost:
             return
         try:
             loop = asyncio.get_running_loop()

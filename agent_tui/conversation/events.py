@@ -67,7 +67,8 @@ class ContainerChangedEvent:
     id "": the user has given the container up. programs, calls, failed: of this container.
     runs: its newest programs. kept_out_tokens_estimate, round_trips_saved: of the conversation;
     messages_api.container.ContainerState defines both. answer_due_at,
-    created_at: seconds since 1970. files: the API's file blocks, with name, size and
+    created_at: seconds since 1970. held_until: a program was given up while it was paused, and
+    the service holds it until about then (paused, with nothing pending). files: the API's file blocks, with name, size and
     media_type where known; attached: uploads that go out with the next message.
     """
 
@@ -89,6 +90,7 @@ class ContainerChangedEvent:
     kept_out_tokens_estimate: int = 0
     round_trips_saved: int = 0
     attached: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    held_until: float | None = None
 
 
 @dataclass(slots=True)

@@ -51,6 +51,7 @@ class ContainerState:
     id: None before the first, and again once it is given up; last_id stays. created_at,
     seen_at: seconds of the caller's clock at its first and last response. expires_at: ISO 8601
     as sent. pending: ids of the calls a paused program waits for; paused_at: since when.
+    held_until: a paused program was given up, and the service holds it until about then.
     reused: responses after the first that named the same container. programs: those that ran
     in this container, by id. last_output, files: the end of what the last finished program
     wrote; file blocks of all. past: sums over earlier containers. lost: it is gone, by the
@@ -67,6 +68,7 @@ class ContainerState:
         self.seen_at: float | None = None
         self.expires_at: str | None = None
         self.paused_at: float | None = None
+        self.held_until: float | None = None
         self.reused = 0
         self.programs: dict[str, Program] = {}
         self.last_output = ""
@@ -104,11 +106,15 @@ class ContainerState:
             return "paused"
         if any(program.state == "running" for program in self._open.values()):
             return "busy"
+        if self.held_until is not None:
+            return "paused"
         return "idle" if self.programs else "created"
 
     def state_at(self, now: float) -> State:
-        """As `state`, but expired once its time is over (wall clock); that stands while a
-        program runs."""
+        """As `state`, but expired once its time is over (wall clock), which stands while a
+        program runs; and idle once a program that was given up is held no more."""
+        if self.held_until is not None and self.held_until <= now:
+            self.held_until = None
         state, left = self.state, self.seconds_left(now)
         return "expired" if left is not None and left <= 0 and state != "busy" else state
 
@@ -177,7 +183,9 @@ class ContainerState:
 
     def interrupted(self, now: float) -> None:
         """The run was stopped: nothing is waited for any more, and what the last calls gave
-        never reached their program."""
+        never reached their program. One that was paused stays so at the service."""
+        if self.paused_at is not None and (self._pending or self._answered):
+            self.held_until = self.paused_at + ANSWER_WITHIN_S
         for call in (*self._pending.values(), *self._answered):
             call.program.undelivered(call)
         self._pending.clear()
@@ -200,6 +208,7 @@ class ContainerState:
     def gone(self, now: float) -> None:
         """The service says that the container is gone (A25): its id is used no more."""
         self.interrupted(now)
+        self.held_until = None
         self.id = None
         self.lost = True
 
@@ -208,7 +217,7 @@ class ContainerState:
         self.interrupted(now)
         self._retire(whole=True)
         self.id = self.last_id = None
-        self.created_at = self.seen_at = self.expires_at = None
+        self.created_at = self.seen_at = self.expires_at = self.held_until = None
         self.lost = False
 
     def replay(self, messages: Iterable[Any], container: Container | None) -> None:
@@ -224,6 +233,7 @@ class ContainerState:
                 self.answered(message.tool_call_id, failed=message.is_error, text=message.text)
         self._estimate = exact
         self.interrupted(now)
+        self.held_until = None  # how long ago it was paused is not known
         for program in self.programs.values():
             program.about = True
         if container is not None:
@@ -253,11 +263,12 @@ class ContainerState:
         """The first event of a response: all that was answered has reached the program."""
         if not self._ended:
             return False
+        held, self.held_until = self.held_until, None  # the service has gone on without it
         self._ended = self._named = self._wrote = False
         self._files_before = len(self.files)
         self._response = {}
         self._begun = set()
-        changed = bool(self._answered)
+        changed = bool(self._answered) or held is not None
         for call in self._answered:
             call.program.delivered(call)
         self._answered.clear()

@@ -23,6 +23,7 @@ from agent_tui.agent.messages import (
 from agent_tui.conversation.container_watch import ContainerWatch
 from agent_tui.conversation.events import ContainerChangedEvent
 from agent_tui.conversation.token_estimate import estimate_tokens
+from agent_tui.messages_api.container import ANSWER_WITHIN_S
 
 EXPIRES = "2026-12-01T10:00:00Z"
 EXPIRY = datetime(2026, 12, 1, 10, tzinfo=UTC).timestamp()
@@ -82,7 +83,31 @@ def test_a_stopped_run_waits_for_nothing():
     watch.on_event(update(ToolCallEndEvent(0, call("t1"))))
     assert told[-1].state == "paused"
     watch.on_event(AgentEndEvent([]))
-    assert (told[-1].state, told[-1].pending) == ("idle", 0)
+    assert (told[-1].state, told[-1].pending) == ("paused", 0)
+
+
+async def test_a_program_that_was_given_up_is_held_until_about_then():
+    """The service waits for its answer; nothing else happens when it lets it go."""
+    told: list[ContainerChangedEvent] = []
+    free = asyncio.Event()
+    now = [0.0]
+
+    def tell(event: ContainerChangedEvent) -> None:
+        told.append(event)
+        if event.state == "idle":
+            free.set()
+
+    watch = ContainerWatch(tell, clock=lambda: now[0])
+    watch.enter(Container(id="c1"))
+    watch.on_event(update(ToolCallEndEvent(0, call("t1"))))
+    now[0] = ANSWER_WITHIN_S - 0.01
+    watch.on_event(AgentEndEvent([]))
+    assert told[-1].held_until == ANSWER_WITHIN_S
+    now[0] = ANSWER_WITHIN_S
+    async with asyncio.timeout(5):
+        await free.wait()
+    assert (told[-1].state, told[-1].held_until) == ("idle", None)
+    watch.close()
 
 
 def test_a_lost_container_is_told_once_as_expired():

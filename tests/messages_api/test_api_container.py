@@ -223,11 +223,37 @@ def test_stopping_ends_the_waiting() -> None:
     state = said(ContainerState(), named(), code(), call("t1"), call("t2"), done("tool_use"))
     state.answered("t1", text="y" * 40)
     state.interrupted(9.0)
-    assert (state.state, state.pending, state.id) == ("idle", [], "c1")
+    assert (state.state, state.pending, state.id) == ("paused", [], "c1"), "there it still is"
     program = state.programs["p1"]
     assert (program.state, program.calls, program.results) == ("stopped", 2, 0)
+    assert state.answer_due_at is None, "nobody answers any more"
     said(state, TextDeltaEvent(0, "on"), done())
     assert state.kept_out == 0, "what never reached the program was not kept out by it"
+    assert state.state == "idle", "an answer came: the service has gone on without it"
+
+
+def test_a_program_that_was_given_up_is_held_by_the_service_for_about_four_minutes() -> None:
+    def stopped(*results: str) -> ContainerState:
+        state = ContainerState()
+        said(state, named(), code(), call("t1"), done("tool_use"), now=10.0)
+        for id in results:
+            state.answered(id)
+        state.interrupted(20.0)
+        return state
+
+    for state in (stopped(), stopped("t1")):  # also when only its answer was not sent
+        assert state.held_until == 10.0 + ANSWER_WITHIN_S
+        assert state.state_at(state.held_until - 1) == "paused"
+        assert state.state_at(10.0 + ANSWER_WITHIN_S) == "idle" and state.held_until is None
+    for over in (ContainerState.gone, ContainerState.forgotten):
+        state = stopped()
+        over(state, 21.0)
+        assert state.held_until is None and state.state != "paused"
+    state = said(ContainerState(), named(), code(), call("t1"), done("tool_use"))
+    state.answered("t1")
+    said(state, output(), done())
+    state.interrupted(30.0)
+    assert state.held_until is None and state.state == "idle", "this one had its answer"
 
 
 def test_results_count_once_the_program_has_them() -> None:
@@ -407,7 +433,9 @@ def test_any_order_of_events_leaves_a_valid_state(steps: list[Any]) -> None:
                 method = getattr(state, name)
                 method() if name == "struck" else method(float(now))
         at = state.state
-        assert (at == "paused") == (bool(state.pending) and not state.lost)
+        given_up = state.held_until is not None
+        assert (at == "paused") == ((bool(state.pending) or given_up) and not state.lost)
+        assert not (given_up and state.pending)
         assert state.lost == (at == "expired")
         assert (state.answer_due_at is not None) == bool(state.pending)
         running = [p for p in state.programs.values() if p.state == "running"]
@@ -429,4 +457,5 @@ def test_any_order_of_events_leaves_a_valid_state(steps: list[Any]) -> None:
             assert state.round_trips_saved >= saved and state.kept_out >= kept, "never taken back"
         saved, kept = state.round_trips_saved, state.kept_out
     state.interrupted(99.0)
-    assert state.pending == [] and state.state in ("created", "idle", "expired")
+    assert state.pending == []
+    assert state.state_at(99.0 + ANSWER_WITHIN_S) in ("created", "idle", "expired")

@@ -192,3 +192,13 @@ async def test_a_question_says_which_line_of_the_program_asks(drive: Drive):
         arguments = {"place": "Rome"}
         d.conv.emit(PermissionRequestEvent("r1", "c1", "geocode", arguments, caller, "", 1))
         await d.shows("asked by program 1, line 2")
+
+
+async def test_a_program_that_was_given_up_is_said_to_be_held(
+    drive: Drive, panel_clock: list[float]
+):
+    given_up = replace(PAUSED, pending=0, answer_due_at=None, held_until=NOW + 125)
+    async with drive(size=(140, 40)) as d:
+        await opened(d, given_up)
+        assert any("paused, given up" in row for row in rows(d))
+        assert any("the service holds it for 2:05" in row for row in rows(d)), rows(d)

@@ -117,9 +117,12 @@ def _state(conversation: "Conversation") -> CommandResult:
 
 def _sentence(event: ContainerChangedEvent) -> str:
     words = f"Container {_code(event.id)} ({event.location}): **{event.state}**"
-    if event.state == "paused":
-        words += f", waiting for {event.pending} call{'' if event.pending == 1 else 's'}"
     now = time.time()
+    if event.held_until is not None and event.state == "paused":
+        words += ", by a program that was given up; the service holds it for about "
+        words += duration(event.held_until - now)
+    elif event.state == "paused":
+        words += f", waiting for {event.pending} call{'' if event.pending == 1 else 's'}"
     expiry = parse_time(event.expires_at)
     if event.state != "expired" and expiry is not None:
         words += f"; it expires in {duration(expiry - now)}"

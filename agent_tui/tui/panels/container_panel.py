@@ -57,7 +57,8 @@ class ContainerPanel(Drawn):
         if event is None or not event.id or event.state == "expired":
             return False
         running = any(run.state == "running" for run in event.runs)
-        return running or event.answer_due_at is not None or self._left(event) is not None
+        counts = event.answer_due_at is not None or event.held_until is not None
+        return running or counts or self._left(event) is not None
 
     @property
     def ticking(self) -> bool:
@@ -138,6 +139,8 @@ class ContainerPanel(Drawn):
                 run = next((r for r in reversed(event.runs) if r.state == "running"), None)
                 which = _title(run) if run else "a program"
                 return Content.styled(f" {glyphs.running} busy: {which} runs", "$accent")
+            case "paused" if event.held_until is not None:
+                return Content.styled(f" {glyphs.paused} paused, given up", "$waiting")
             case "paused":
                 calls = count(event.pending, "call")
                 return Content.styled(f" {glyphs.paused} paused, waiting for {calls}", "$waiting")
@@ -159,6 +162,9 @@ class ContainerPanel(Drawn):
         if parts:
             soon = left is not None and 0 < left < EXPIRES_SOON_S
             lines.append(Content.styled(" " + "   ".join(parts), "$waiting" if soon else "$muted"))
+        if event.held_until is not None and event.state == "paused":
+            held = elapsed(max(0.0, event.held_until - self._clock()))
+            lines.append(Content.styled(f" the service holds it for {held}", "$muted"))
         if event.answer_due_at is not None:
             due = event.answer_due_at - self._clock()
             text = f" answer due in {elapsed(due)}" if due > 0 else " the answer is overdue"
