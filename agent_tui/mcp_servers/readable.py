@@ -149,7 +149,6 @@ _TOO_LONG = f"a number of more than {MAX_DIGITS:,} digits"
 # --- streams of events --------------------------------------------------------------------
 
 _EVENT_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
-_LINE_END = re.compile(rb"\r\n|\n|\r")
 
 Mend = Callable[[bytes], Awaitable[bytes]]
 """Takes the data of an event and gives what the SDK can read of it, or the same."""
@@ -173,7 +172,7 @@ async def mended_events(pieces: AsyncIterator[bytes], mend: Mend) -> AsyncIterat
 
 
 async def _mended_event(event: bytes, mend: Mend) -> bytes:
-    lines = _LINE_END.split(event)
+    lines = event.splitlines()
     data = [line[5:].removeprefix(b" ") for line in lines if line.startswith(b"data:")]
     whole = b"\n".join(data)
     if not whole.lstrip().startswith((b"{", b"[")):
