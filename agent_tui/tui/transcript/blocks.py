@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 
 from agent_tui.text import AnsiStyle, SafeReader, SafeText, ansi_spans, clean, count
-from agent_tui.tui.lines import elapsed
+from agent_tui.tui.lines import elapsed, fit
 from agent_tui.tui.transcript.heights import Heights
 from agent_tui.tui.transcript.images import image_line, image_part
 from agent_tui.tui.transcript.lines import Line, Look, Prefix, Runs, lay_runs, row
@@ -164,9 +164,7 @@ class PromptBlock(Block):
         """images: those that went out with it, a line for each below the text."""
         super().__init__()
         self.images = images
-        self._said = SafeText(text)
-        lines = [image_line(image) for image in images]
-        self.text = SafeText("\n".join([self._said, *lines] if text else lines))
+        self.text = SafeText(text)
         self.delivery: Delivery = delivery
         self.note = clean(note)
         self.item_id: str | None = None
@@ -174,7 +172,7 @@ class PromptBlock(Block):
         """Of each file and resource that went out with it: its name, and what it is."""
 
     def compose(self, modes: Modes) -> None:
-        first = () if self._said else self.images[:1]
+        first = () if self.text else self.images[:1]
         self.parts = [_PromptHead(self, first), *self._more()]
         for words in self.came_along:
             self.parts.append(RowPart(partial(self._attached, words)))
@@ -184,13 +182,14 @@ class PromptBlock(Block):
         return [row([("  ", ""), (f"{look.glyphs.info} ", "muted"), (words, "muted")], look)]
 
     def _more(self) -> list[Part]:
-        _, newline, rest = self._said.partition("\n")
+        _, newline, rest = self.text.partition("\n")
         parts = plain_parts(rest, "user", prefix=HANG) if newline else []
-        below = self.images if self._said else self.images[1:]
+        below = self.images if self.text else self.images[1:]
         return [*parts, *(image_part(image, HANG, "user") for image in below)]
 
     def source(self) -> str:
-        return self.text
+        images = [image_line(image) for image in self.images]
+        return "\n".join([self.text, *images] if self.text else images)
 
 
 class _PromptHead(Part):
@@ -200,7 +199,7 @@ class _PromptHead(Part):
         super().__init__()
         self.pictures = pictures
         self._block = block
-        self._line = block.text.partition("\n")[0]
+        self._line = block.source().partition("\n")[0]
 
     def estimate(self, width: int) -> int:
         return len(self._line) // max(1, width - 2) + 1 + bool(self._block.note)
@@ -441,12 +440,17 @@ class BashBlock(Block):
             "stopped" if self.cancelled
             else f"exit {self.exit_code}" if self.exit_code else ""
         )  # fmt: skip
-        runs: Runs = [(f"{bang} ", "prompt"), (self.command, "user")]
+        style = "failed" if failed else "muted"
         if self.started is not None:
             since = elapsed(look.now() - self.started)
-            runs.append((f"   {look.glyphs.running} {since}  Esc stops it", "accent"))
-        elif note:
-            runs.append((f"   {note}", "failed" if failed else "muted"))
+            note, style = f"{look.glyphs.running} {since}  Esc stops it", "accent"
+        note = f"   {note}" if note else ""
+        room = max(1, look.width - len(bang) - 1 - cell_len(note))
+        runs: Runs = [
+            (f"{bang} ", "prompt"),
+            (fit(self.command, room, look.glyphs.ellipsis), "user"),
+            (note, style),
+        ]
         return row(runs, look, lead=len(bang) + 1, before=bang)
 
     def source(self) -> str:
