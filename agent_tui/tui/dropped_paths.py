@@ -1,7 +1,7 @@
 """What a terminal pastes when a file is dropped on it: its path, quoted in one way or another.
 
-A dropped image or PDF, and any file given as a `file://` address, becomes an `@path`, so that it
-goes out with the message. Other paths stay the text they are.
+A dropped image, and any file given as a `file://` address, becomes an `@path`, so that it goes
+out with the message. Other paths stay the text they are.
 """
 
 import os
@@ -71,5 +71,4 @@ def _path(word: str) -> str | None:
             head = opened.read(_HEAD)
     except OSError:
         return None
-    sendable = image_type(head) is not None or head.startswith(b"%PDF-")
-    return path if given_as_address or sendable else None
+    return path if given_as_address or image_type(head) is not None else None

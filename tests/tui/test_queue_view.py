@@ -130,3 +130,55 @@ async def test_foreign_text_in_the_queue_is_one_safe_line(drive: Drive):
         d.conv.queue_changed()
         await d.shows("a b [/x]␛[31m")
         assert d.app.queue_view.size.height == 1
+
+
+async def test_the_message_queued_last_is_the_one_chosen(drive: Drive):
+    async with drive() as d:
+        steer, later = await two_items(d)
+        first = d.conv.queue_item("follow_up", "and a release")
+        await d.shows("and a release")
+        await d.press("f3", "d")
+        assert d.conv.called("remove") == [(first,)]
+        d.conv.queue_item("steer", "not the tests either")
+        await d.shows("not the tests")
+        await d.press("m")
+        assert d.conv.called("demote") == [(later,)], "what comes meanwhile moves no choice"
+        assert steer != later
+
+
+async def test_what_was_withdrawn_is_named(drive: Drive):
+    async with drive(size=(120, 30)) as d:
+        await two_items(d)
+        await d.press("f3", "d")
+        await d.shows("Withdrawn: then write a changelog")
+
+
+async def test_fifty_messages_take_six_lines_and_each_can_be_reached(drive: Drive):
+    async with drive(size=(100, 30)) as d:
+        for at in range(50):
+            d.conv.queue_item("follow_up", f"message {at} about @shot-{at}.png")
+        await d.shows("+45 more")
+        assert d.app.queue_view.size.height == 6
+        await d.press("f3")
+        await d.shows("message 49 about @shot-49.png")
+        await d.press(*["up"] * 49)
+        await d.shows("message 0 about @shot-0.png")
+        assert d.app.queue_view.size.height == 6
+        await d.press("d")
+        assert d.app.composer.past.entries == ["message 0 about @shot-0.png"]
+
+
+async def test_an_edit_that_names_what_cannot_be_sent_loses_nothing(drive: Drive):
+    async with drive() as d:
+        _, later = await two_items(d)
+
+        async def refuse(item_id: str, text: str) -> None:
+            raise ValueError("@x was not sent: a directory of devices")
+
+        d.conv.queue_edit = refuse  # pyright: ignore[reportAttributeAccessIssue]
+        await d.press("alt+up")
+        await d.type(" @x")
+        await d.press("enter")
+        await d.shows("@x was not sent")
+        assert d.conv.called("unlock") == [(later,)], "it waits as it was"
+        assert d.app.composer.past.entries[-1] == "then write a changelog @x"

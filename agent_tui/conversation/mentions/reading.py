@@ -106,6 +106,8 @@ def _refusal(path: str, error: ToolError | OSError) -> str:
         reason = error.strerror or str(error)
     else:
         reason = re.split(r"\. (?=[A-Z])", str(error), maxsplit=1)[0].rstrip(".")
+    if "application/pdf" in reason:
+        reason = "a PDF cannot go along; with `!pdftotext FILE -` its text can"
     return (
         f"@{clean(shown(path, 200))} was not sent: {reason}. Take it out, or put a space behind "
         "the @ to send its name alone"
