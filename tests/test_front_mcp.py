@@ -1,6 +1,7 @@
 """`agent-tui mcp ...`: the same actions without a conversation, on stdout and stderr."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -83,10 +84,12 @@ def test_notes_of_a_server_are_told_once(mcp: Any) -> None:
 def test_a_server_without_resources_keeps_nobody_waiting(
     mcp: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent_tui.front_mcp.CATALOGS_S", 1000.0)
+    monkeypatch.setattr("agent_tui.front_mcp.CATALOGS_S", 30.0)
     configure(paths.mcp_file(), bare=entry("ToolsOnly"), sour=entry("BadPrompts"), zoo=entry())
+    begun = time.monotonic()
     for words in (["get", "bare"], ["resources"], ["prompts", "sour"]):
         assert mcp(*words).code == 0
+    assert time.monotonic() - begun < 30, "nobody waited until the time was over"
 
 
 def test_a_projects_server_waits_until_it_is_switched_on(
