@@ -57,7 +57,8 @@ async def test_while_a_run_is_on_it_goes_along_with_what_is_said_next(tmp_path: 
         await conversation.submit("begin")
         await talk.until_stream("text_delta")
         await conversation.submit("!echo one")
-        await talk.until(lambda: ended(talk))
+        await conversation.submit("!!echo only for me")
+        await talk.until(lambda: len(ended(talk)) == 2)
         assert ran(talk) == [], "the transcript of a run is the run's"
         steered = await conversation.submit("look at that")
         assert steered.kind == "steer" and conversation.queue()[0].text == "look at that"

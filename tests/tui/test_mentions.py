@@ -97,3 +97,31 @@ async def test_the_history_of_an_earlier_session_holds_what_was_typed(drive: Dri
     async with drive(conv=FakeConversation(messages=[earlier])) as d:
         await d.press("up")
         assert d.draft == texts[0]
+
+
+async def test_the_best_is_chosen_until_the_user_moves(drive: Drive):
+    async with drive() as d:
+        d.conv.resources = [("app.py", ""), ("apple", ""), ("apply.py", "")]
+        await d.type("@app")
+        await d.shows("❯ @app.py")
+        d.conv.resources = [("apple", ""), ("app.py", ""), ("apply.py", "")]
+        d.app.composer.mentions_changed()
+        await d.shows("❯ @apple")
+        await d.press("down")
+        await d.shows("❯ @app.py")
+        d.conv.resources = [("apply.py", ""), ("apple", ""), ("app.py", "")]
+        d.app.composer.mentions_changed()
+        await d.shows("❯ @app.py")
+
+
+async def test_a_chosen_file_closes_the_list_and_a_folder_goes_on(drive: Drive):
+    async with drive() as d:
+        d.conv.resources = [("src/", "folder"), ("src/a.py", "")]
+        await d.type("see @")
+        await d.press("tab")
+        assert d.draft == "see @src/"
+        await d.shows("@src/a.py")
+        await d.press("down", "enter")
+        assert d.draft == "see @src/a.py" and not d.app.composer.completion.is_open
+        await d.press("enter")
+        await d.until(lambda: d.conv.called("submit") == [("see @src/a.py",)])
