@@ -82,6 +82,14 @@ class MessageRecord(_Record):
     message: AgentMessage | None = None
 
 
+class AnswerRecord(_Record):
+    """The model began to answer; the answer will have this message id. Not synced: it is there
+    to say so when the program ends before the answer does."""
+
+    type: Literal["answer"] = "answer"
+    message_id: str
+
+
 class ToolOutcomeRecord(_Record):
     """A tool ended; message is its ToolResultMessage. Written as it ends, in any order."""
 
@@ -201,6 +209,7 @@ class MendRecord(_Record):
 
 Record = (
     MessageRecord
+    | AnswerRecord
     | ToolOutcomeRecord
     | QueueRecord
     | ModelRecord
@@ -219,7 +228,7 @@ Record = (
 ADAPTERS: dict[str, TypeAdapter[Any]] = {
     model.model_fields["type"].default: TypeAdapter(model)
     for model in (
-        MessageRecord, ToolOutcomeRecord, QueueRecord, ModelRecord, ThinkingRecord,
+        MessageRecord, AnswerRecord, ToolOutcomeRecord, QueueRecord, ModelRecord, ThinkingRecord,
         ContainerRecord, FaceRecord, PasteRecord, DraftRecord, LeafRecord, MendRecord,
         ToolsRecord, UploadsRecord, BesideRecord,
     )
@@ -230,7 +239,7 @@ ADAPTERS: dict[str, TypeAdapter[Any]] = {
 _NOT_MASKED = {
     "id", "role", "type", "parent_id", "item_id", "tool_call_id", "queue_item_id", "api_id",
     "outcome", "target", "signature", "redacted", "data", "media_type", "ids", "pastes",
-    "choices",
+    "choices", "message_id",
 }  # fmt: skip
 
 # Left out of a line when None; a reader gets the same by default.

@@ -29,6 +29,7 @@ from agent_tui.sessions.errors import (
 from agent_tui.sessions.lock import SessionLock
 from agent_tui.sessions.reader import load_session
 from agent_tui.sessions.records import (
+    AnswerRecord,
     BesideRecord,
     ContainerRecord,
     DraftRecord,
@@ -56,6 +57,11 @@ from agent_tui.sessions.writer import Line, SessionWriter, Ticket
 log = logging.getLogger(__name__)
 
 SUFFIX = ".jsonl"
+
+CUT_OFF = (
+    "The program ended in the middle of an answer; what had come of it is lost. /retry asks again."
+)
+"""Told when a session is opened; a message that follows makes it true no more."""
 
 ACTIVE_LEAF = ""
 """Stands for the active leaf where a record's id is asked for; no record has this id."""
@@ -161,7 +167,7 @@ class Session:
             path=path,
             writer=writer,
             mask=mask,
-            notices=loaded.notices,
+            notices=[*loaded.notices, *([CUT_OFF] if loaded.tree.answering else [])],
             read_only=read_only,
         )
         if writer is not None and loaded.header is fallback:
@@ -311,6 +317,11 @@ class Session:
         else:
             self._on_branch.add(message.id)
         return ticket
+
+    def record_answer_began(self, message_id: str) -> Ticket:
+        """The model begins to answer. Until a message is recorded, a session that is opened says
+        that this answer was cut off."""
+        return self._record(AnswerRecord(parent_id=self._tree.leaf, message_id=message_id))
 
     def record_tool_outcome(self, result: ToolResultMessage, *, duration_ms: int = 0) -> Ticket:
         """A tool ended; result is what the model will see. The result message, when it

@@ -5,9 +5,9 @@ import logging
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from agent_tui.agent.events import MessageEndEvent, ToolExecutionEndEvent
+from agent_tui.agent.events import MessageEndEvent, MessageStartEvent, ToolExecutionEndEvent
 from agent_tui.agent.message_queue import QueueItem, QueueKind
-from agent_tui.agent.messages import AgentMessage
+from agent_tui.agent.messages import AgentMessage, AssistantMessage
 from agent_tui.sessions.store import Session
 from agent_tui.sessions.tree import Delivered
 from agent_tui.sessions.writer import Ticket
@@ -71,6 +71,8 @@ class SessionRecorder:
                 await self._durable(
                     self._session.append_message(event.message, delivered=delivered)
                 )
+            case MessageStartEvent(message=AssistantMessage()) if not self._session.closed:
+                self._session.record_answer_began(event.message.id)
             case ToolExecutionEndEvent():
                 await self._durable(
                     self._session.record_tool_outcome(event.result, duration_ms=event.duration_ms)

@@ -17,6 +17,7 @@ from agent_tui.agent.messages import (
 )
 from agent_tui.drafts import Draft
 from agent_tui.sessions.records import (
+    AnswerRecord,
     BesideRecord,
     ContainerRecord,
     DraftRecord,
@@ -144,6 +145,8 @@ class SessionTree:
 
     def __init__(self) -> None:
         self.leaf: str | None = None
+        self.answering: str | None = None
+        """The id of an answer that began and of which nothing is recorded yet."""
         self.queue = QueueState()
         self.model: str | None = None
         self.thinking: str | None = None
@@ -183,6 +186,8 @@ class SessionTree:
         match record:
             case MessageRecord():
                 return self._apply_message(record, node)
+            case AnswerRecord():
+                self.answering = record.message_id
             case ToolOutcomeRecord():
                 return self._apply_outcome(record, node)
             case QueueRecord():
@@ -238,6 +243,7 @@ class SessionTree:
             return "refers to a tool result that could not be read"
         node.message = message
         self.leaf = record.id
+        self.answering = None
         self._draft_was_sent(message)
         if (item := self.queue.deliver(message)) is not None:
             kind = record.delivered or item[1]

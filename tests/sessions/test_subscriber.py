@@ -47,10 +47,32 @@ async def test_messages_and_tools_are_on_disk_when_on_event_returns(file: Path) 
         await recorder.on_event(MessageEndEvent(message))
         assert crashed(file, session).messages()[-1] == message
     await recorder.on_event(ToolExecutionEndEvent("t1", "read", answer, False, 12))
-    assert len(lines_of(file)) == 4
+    assert len(lines_of(file)) == 5, "header, question, answer began, answer, tool"
     assert crashed(file, session).messages() == [asked, call, answer]
     await recorder.on_event(MessageEndEvent(answer))
     assert crashed(file, session).messages() == [asked, call, answer]
+    session.close()
+
+
+async def test_an_answer_that_a_kill_cut_off_is_told_until_something_follows(file: Path) -> None:
+    """Nothing of its text is on disk (no delta is written); that it began is."""
+    session = quick_session(file)
+    recorder = SessionRecorder(session)
+    asked, cut, again = user("q"), assistant("half"), assistant("whole")
+    await recorder.on_event(MessageEndEvent(asked))
+    assert crashed(file, session).notices == []
+    await recorder.on_event(MessageStartEvent(cut))
+    for _ in range(3):
+        await recorder.on_event(MessageUpdateEvent(cut.id, TextDeltaEvent(0, "hal")))
+    found = crashed(file, session)
+    (told,) = found.notices
+    assert "in the middle of an answer" in told and "/retry" in told
+    assert found.messages() == [asked], "the record holds what is whole"
+    await recorder.on_event(MessageStartEvent(again))
+    assert len(crashed(file, session).notices) == 1
+    await recorder.on_event(MessageEndEvent(again))
+    assert crashed(file, session).notices == []
+    assert crashed(file, session).messages() == [asked, again]
     session.close()
 
 

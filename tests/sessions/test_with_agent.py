@@ -12,6 +12,7 @@ from agent_tui.agent.events import (
     AgentEvent,
     DoneEvent,
     MessageEndEvent,
+    MessageStartEvent,
     StartEvent,
     StreamEvent,
     ToolExecutionEndEvent,
@@ -20,6 +21,7 @@ from agent_tui.agent.loop import AgentLoopConfig
 from agent_tui.agent.messages import AgentMessage, AssistantMessage, ToolResultMessage
 from agent_tui.agent.tools import AgentTool, ToolContext, ToolResult
 from agent_tui.sessions import Delivered, Session, SessionRecorder
+from agent_tui.sessions.store import CUT_OFF
 
 NAME = "20260101T000000_0123456789abcdef.jsonl"
 
@@ -36,6 +38,7 @@ class World:
         self.ended: list[AgentMessage] = []
         self.outcomes: list[ToolResultMessage] = []
         self.looks = 0
+        self.answering = False
         self.failures: list[AssertionError] = []
         tool = AgentTool("read", "reads", {"type": "object"}, self.execute)
         config = AgentLoopConfig(
@@ -66,7 +69,10 @@ class World:
     async def look(self, event: AgentEvent) -> None:
         self.looks += 1
         match event:
+            case MessageStartEvent():
+                self.answering = isinstance(event.message, AssistantMessage)
             case MessageEndEvent():
+                self.answering = False
                 self.ended.append(event.message)
                 if isinstance(event.message, ToolResultMessage):
                     self.outcomes = [o for o in self.outcomes if o.id != event.message.id]
@@ -82,7 +88,7 @@ class World:
 
     async def compare(self, event: AgentEvent) -> None:
         found = await self.found()
-        assert found.notices == []
+        assert found.notices == ([CUT_OFF] if self.answering else []), event.type
         assert found.messages() == [*self.ended, *self.outcomes], event.type
         delivered = [m.text for m in self.ended if getattr(m, "queue_item_id", None)]  # type: ignore
         waiting = [i.message.text for i in found.queue_items()]  # type: ignore
