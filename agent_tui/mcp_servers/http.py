@@ -87,9 +87,23 @@ def reason_of(error: BaseException) -> str:
     if name == "DecodingError":
         return words[name]
     said = clean(cut(str(error), 200))
+    if name == "ConnectError" and (known := _known_failure(said)):
+        return known
     if said == "All connection attempts failed":
         said = ""  # as much as the class says
     return f"{words.get(name, name)}{f' ({said})' if said else ''}"
+
+
+def _known_failure(said: str) -> str:
+    """Why there was no connection, of what the libraries beneath say; "" for anything else."""
+    if "CERTIFICATE_VERIFY_FAILED" in said:
+        why = said.partition("certificate verify failed: ")[2].partition(" (_ssl")[0]
+        return f"its certificate is not accepted{f' ({why})' if why else ''}"
+    if "WRONG_VERSION_NUMBER" in said or "RECORD_LAYER_FAILURE" in said:
+        return "it does not speak TLS at this address: is it http:// and not https://?"
+    names = ("Name or service not known", "nodename nor servname", "No address associated",
+             "name resolution", "getaddrinfo failed")  # fmt: skip
+    return "its name is not known" if any(word in said for word in names) else ""
 
 
 def make_client(

@@ -4,9 +4,11 @@ itself can say no with."""
 import asyncio
 import json
 
+import httpx2
 import pytest
 
 from agent_tui.mcp_servers.config import parse_server
+from agent_tui.mcp_servers.http import reason_of
 from tests.mcp_servers.conftest import Keeper, garbled, text_of, until
 from tests.mcp_servers.zoo_http import HttpZoo, Visit
 
@@ -256,6 +258,29 @@ async def test_an_address_with_nothing_is_said_to_have_nothing(
         )
         told = {e.error for e in keeper.events if getattr(e, "state", "") == "failed"}
         assert told == {"there is nothing at this address (HTTP 404)"}
+
+
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        ("All connection attempts failed", "the connection was refused or the name is not known"),
+        ("[Errno -2] Name or service not known", "its name is not known"),
+        ("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate "
+         "(_ssl.c:1006)", "its certificate is not accepted (self-signed certificate)"),
+        ("[SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:1006)",
+         "it does not speak TLS at this address: is it http:// and not https://?"),
+        ("something else", "the connection was refused or the name is not known (something else)"),
+    ],
+)  # fmt: skip
+def test_why_there_is_no_connection_is_said_in_words(raw: str, says: str):
+    assert reason_of(httpx2.ConnectError(raw)) == says
+
+
+async def test_https_where_there_is_none_is_said_so(keeper: Keeper):
+    with HttpZoo() as zoo:
+        add(keeper, zoo.url.replace("http:", "https:"), type="http")
+        snapshot = await keeper.state("zoo", "failed")
+        assert "does not speak TLS" in (snapshot.error or "")
 
 
 async def test_nobody_at_the_address(keeper: Keeper):
