@@ -59,6 +59,11 @@ def _names(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(name, str) for name in value)  # pyright: ignore[reportUnknownVariableType]
 
 
+def _betas(value: Any) -> bool:
+    given = value.split(",") if isinstance(value, str) else value
+    return _names(value) and all(re.fullmatch("[a-zA-Z0-9-]+", name) for name in given)
+
+
 def _flag(value: Any) -> bool:
     return isinstance(value, bool)
 
@@ -95,7 +100,7 @@ PLAIN: dict[str, _Check] = {
     "follow_up_mode": _one_of("one-at-a-time", "all"),
     "programmatic": _one_of("off", "both", "programmatic"),
     "allow": _names,
-    "betas": _names,
+    "betas": _betas,
     "theme": _one_of(*THEME_NAMES),
     "show_panel": _flag,
     "show_thinking": _one_of("folded", "open", "hidden"),

@@ -61,7 +61,7 @@ def test_what_is_plain_is_right_and_is_what_the_settings_say(
 
 
 def shown(full: Settings) -> FirstLook:
-    return FirstLook(full.theme, full.show_panel, full.show_thinking)
+    return FirstLook(full.theme, full.show_panel, full.show_thinking, full.screen_reader)
 
 
 @pytest.mark.parametrize("name", sorted(PLAIN))
@@ -73,7 +73,7 @@ def test_the_default_of_every_plain_setting_is_plain(name: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        'theme = "light"\nshow_panel = false\n',
+        'theme = "light"\nshow_panel = false\nscreen_reader = true\n',
         'show_thinking = "open"\nmodel = "claude-opus-5-5"\nmax_turns = 5\n',
         '[mcp.servers.docs]\ncommand = "docs"\n',
     ],
