@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 def how_to_go_on(conversation: "Conversation", at_least: str = "≥") -> str:
     """The command that opens this session again, and what it has cost; "" where nothing was
-    said or nothing was kept. at_least: the sign before a cost that is known in part."""
-    if not (conversation.keeps and conversation.messages):
+    said, typed or put away, or nothing is kept. at_least: the sign before a cost that is known in
+    part."""
+    if not (conversation.keeps and (conversation.messages or conversation.session.draft)):
         return ""
     usage = conversation.usage
     cost = money(usage.cost, usage.cost_at_least, at_least)

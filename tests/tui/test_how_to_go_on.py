@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agent_tui.conversation.usage import UsageTotals
+from agent_tui.drafts import Draft
 from agent_tui.tui.leaving import command_to_start, how_to_go_on
 
 
@@ -68,3 +69,14 @@ def test_the_demo_is_gone_on_with_as_the_demo(here: Path, tmp_path: Path, *, dem
     )  # fmt: skip
     command = "agent-tui --demo -r abc " if demo else "agent-tui -r abc "
     assert how_to_go_on(said).startswith(f"Go on with: {command}")
+
+
+@pytest.mark.parametrize(
+    ("draft", "expected"), [(Draft(), ""), (Draft("", {}, (Draft("away"),)), "Go on with: ")]
+)
+def test_what_was_put_away_is_worth_going_on_with(draft: Draft, expected: str) -> None:
+    kept: Any = SimpleNamespace(
+        keeps=True, messages=[], usage=UsageTotals(), endpoint=SimpleNamespace(demo=False),
+        session=SimpleNamespace(id="abc", draft=draft),
+    )  # fmt: skip
+    assert how_to_go_on(kept).startswith(expected) and bool(how_to_go_on(kept)) == bool(draft)
