@@ -10,9 +10,8 @@ from pydantic import SecretStr
 
 from agent_tui import logs
 from agent_tui.agent.agent import Agent
-from agent_tui.agent.events import AgentEndEvent, AgentEvent, MessageEndEvent, TurnEndEvent
+from agent_tui.agent.events import AgentEndEvent, AgentEvent
 from agent_tui.agent.llm_messages import awaits_results_only
-from agent_tui.agent.messages import CustomMessage, UserMessage
 from agent_tui.agent.tools import AgentTool
 from agent_tui.conversation.toolset import BUILTIN, CONNECTOR, SERVER, Toolset
 from agent_tui.messages_api.server_tools import MEMORY_TYPE, connector_tool
@@ -85,22 +84,16 @@ class ToolOffer:
         self._apply()
 
     def apply_now(self) -> None:
-        """Just before a request, when nothing waits for the tools of the one before."""
+        """Just before each request, when nothing waits for the tools of the one before (what the
+        user says ends a paused program). Never later: the calls of an answer find the tools of
+        its request."""
         if self._stale and not self._held():
             self._apply()
 
     def on_event(self, event: AgentEvent) -> None:
-        """Nothing is changed in mid-turn: the calls of an answer find the tools of its request."""
-        if not self._stale:
-            return
-        match event:
-            case TurnEndEvent() | AgentEndEvent():
-                if not self._held():
-                    self._apply()
-            case MessageEndEvent(message=UserMessage() | CustomMessage()):
-                self._apply()  # what the user says ends the program that was paused
-            case _:
-                pass
+        """A run's end: what changed meanwhile is shown as offered, though no request follows."""
+        if isinstance(event, AgentEndEvent):
+            self.apply_now()
 
     def _held(self) -> bool:
         return awaits_results_only(self._agent.state.messages)

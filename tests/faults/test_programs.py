@@ -240,6 +240,21 @@ async def test_a_change_between_two_answers_is_in_the_next_request(tmp_path: Pat
         assert [set(callers(b)) for b in talk.bodies] == [{"work"}, {"work", "code_execution"}]
 
 
+async def test_a_change_in_the_last_answer_is_offered_when_the_run_is_over(tmp_path: Path) -> None:
+    """No request follows: what /context counts, and another face shows, has it all the same."""
+    async with talking(
+        {"text": "A long one. " * 20, "chunk_size": 4, "chunk_delay_ms": 2},
+        cwd=tmp_path, tools=[instant()],
+    ) as talk:  # fmt: skip
+        await talk.conversation.submit("go")
+        await talk.until_stream("text_delta")
+        await talk.conversation.command("/tools work off")
+        offered = talk.conversation.agent.config
+        assert [tool.name for tool in offered.tools] == ["work"]
+        await talk.idle()
+        assert offered.tools == []
+
+
 async def test_a_change_while_a_paused_program_lies_still(tmp_path: Path) -> None:
     """Stopped by a limit, then other tools: what the user says ends the program, and only then
     the tools are the new ones."""
