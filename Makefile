@@ -6,8 +6,10 @@ BIN := .venv/bin
 ARGS ?=
 # Processes that run tests; most tests wait for a terminal or a server. 0: one, as under pytest.
 WORKERS ?= 3
+# How many times longer `make fuzz` looks than `make test` does.
+TIMES ?= 50
 
-.PHONY: help run test lint types bench soak sabotage conformance snapshots picture config constraints clean
+.PHONY: help run test lint types bench soak fuzz sabotage conformance snapshots picture config constraints clean
 
 help:
 	@echo "make run        start agent-tui (ARGS=\"...\" are its arguments)"
@@ -16,6 +18,7 @@ help:
 	@echo "make types      pyright"
 	@echo "make bench      the benchmarks; fails when one misses its bound"
 	@echo "make soak       thousands of random commands and hundreds of kills (ARGS=\"--seed S\")"
+	@echo "make fuzz       random bytes, markup and Unicode at every entry of the screen (TIMES=50)"
 	@echo "make sabotage   break the product line by line; the tests must notice (ARGS=\"--only 'loop.*'\")"
 	@echo "make conformance  the MCP conformance suite: our client beside the bare SDK (needs npm)"
 	@echo "make snapshots  take the pictures of the screen anew, to be looked at"
@@ -45,6 +48,9 @@ bench: .venv/.dev
 
 soak: .venv/.dev
 	PYTHONPATH=tests $(BIN)/python -m soak $(ARGS)
+
+fuzz: .venv/.dev
+	AGENT_TUI_FUZZ=$(TIMES) $(BIN)/python -m pytest tests/fuzz $(ARGS)
 
 sabotage: .venv/.dev
 	$(BIN)/python .ci/sabotage.py $(ARGS)
