@@ -29,10 +29,17 @@ def _run(ctx: typer.Context, *words: str, as_json: bool = False) -> None:
     raise SystemExit(front_mcp.run(list(words), str(config) if config else None, as_json=as_json))
 
 
-def _scope(user: bool, project: bool) -> list[str]:
-    if user and project:
+Scope = Annotated[
+    str | None, typer.Option("--scope", "-s", help="user or project, as other clients have it.")
+]
+
+
+def _scope(user: bool, project: bool, scope: str | None) -> list[str]:
+    if scope not in (None, "user", "project"):
+        raise typer.BadParameter("a server is kept for the user or the project: --scope user")
+    if (user or scope == "user") and (project or scope == "project"):
         raise typer.BadParameter("give --user or --project, not both")
-    return ["--project"] if project else ["--user"]
+    return ["--project"] if project or scope == "project" else ["--user"]
 
 
 @app.callback()
@@ -57,14 +64,21 @@ def add(
         list[str] | None, typer.Option("--env", "-e", help="NAME=VALUE, for a program.")
     ] = None,
     sse: Annotated[bool, typer.Option("--sse", help="The address speaks the older SSE.")] = False,
+    transport: Annotated[
+        str | None,
+        typer.Option("--transport", "-t", help="stdio, http or sse, as other clients have it."),
+    ] = None,
     user: User = False,
     project: Project = False,
+    scope: Scope = None,
 ) -> None:
-    words = ["add", name, *_scope(user, project), *(["--sse"] if sse else [])]
+    words = ["add", name, *_scope(user, project, scope), *(["--sse"] if sse else [])]
+    words += ["--transport", transport] if transport is not None else []
     words += [word for value in header or [] for word in ("--header", value)]
     words += [word for value in env or [] for word in ("--env", value)]
     is_address = len(target) == 1 and target[0].lower().startswith(("http://", "https://"))
-    _run(ctx, *words, *([] if is_address or sse else ["--"]), *target)
+    is_remote = is_address or sse or transport in ("http", "sse")
+    _run(ctx, *words, *([] if is_remote else ["--"]), *target)
 
 
 @app.command("add-json", help="Attach a server by its entry as it stands in mcp.json.")
@@ -74,8 +88,9 @@ def add_json(
     json: Annotated[str, typer.Argument(metavar="JSON", show_default=False)],
     user: User = False,
     project: Project = False,
+    scope: Scope = None,
 ) -> None:
-    _run(ctx, "add-json", *_scope(user, project), name, json)
+    _run(ctx, "add-json", *_scope(user, project, scope), name, json)
 
 
 @app.command(help="Take a server out of its file.")

@@ -70,6 +70,22 @@ def test_what_cannot_be_done_is_one_line_on_stderr_and_code_2(mcp: Any) -> None:
     assert mcp("add", "zoo", "--user", "--project", "--", "cmd").code == 2
 
 
+def test_options_of_other_clients_mean_the_same(mcp: Any) -> None:
+    """What they have in the order they have it in."""
+    url = "http://127.0.0.1:9/mcp"
+    assert mcp("add", "--transport", "sse", "-s", "user", "web", url, "-H", "X-A: 1").code == 0
+    stored = json.loads(paths.mcp_file().read_text())["mcpServers"]["web"]
+    assert stored == {"type": "sse", "url": url, "headers": {"X-A": "1"}}
+    assert mcp("add-json", "ours", json.dumps({"url": url}), "--scope", "project").code == 0
+    assert [*json.loads(Path(".mcp.json").read_text())["mcpServers"]] == ["ours"]
+    said = mcp("add", "-t", "stdio", "run", "--", *ZOO_COMMAND, "Plain")
+    assert said.code == 0 and "run is connected" in said.err
+    for words in (["-t", "pigeon"], ["-s", "moon"], ["-s", "user", "--project"]):
+        said = mcp("add", *words, "other", url)
+        assert said.code == 2 and said.out == ""
+    assert "A transport is stdio, http or sse." in mcp("add", "-t", "x", "other", url).err
+
+
 def test_notes_of_a_server_are_told_once(mcp: Any) -> None:
     """In the answer where it has them, else on stderr."""
     configure(paths.mcp_file(), many=entry("Many"))
