@@ -232,6 +232,18 @@ def _unknown(where: str, what: str, name: str, key: str, *, as_variable: bool = 
     return f"{clean(where)}: unknown {what} {clean(name)}: {hint}"
 
 
+_WORDS = {
+    "int_parsing": "must be a whole number",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_parsing": "must be a number",
+    "float_type": "must be a number",
+    "bool_parsing": "must be true or false",
+    "bool_type": "must be true or false",
+}
+"""Where pydantic speaks of parsing and of strings."""
+
+
 def _problems(
     error: ValidationError, sources: Mapping[str, str], files: Mapping[str, TomlFile] | None = None
 ) -> list[str]:
@@ -248,7 +260,8 @@ def _problems(
         given = "***" if key in NOT_SHOWN else clean(cut(repr(problem["input"]), 80))
         table = is_table(Settings.model_fields[key]) if key in Settings.model_fields else False
         inner = "".join(f".{part}" for part in problem["loc"][1:] if table and part != "[key]")
-        message = problem["msg"].removeprefix("Value error, ").replace("Input should", "must")
+        message = _WORDS.get(problem["type"]) or problem["msg"].removeprefix("Value error, ")
+        message = message.replace("Input should", "must")
         if inner and (file := (files or {}).get(key)) is not None:
             source = file.where_in(key, inner.removeprefix("."))
         subject = f"{clean((name + inner).lstrip('.'))} = {given}" if name + inner else given

@@ -140,7 +140,7 @@ class Settings(BaseSettings):
     thinking: ThinkingLevel = Field(
         default="medium",
         title="Thinking",
-        description="How much the model thinks before it answers.",
+        description="How much the model thinks before it answers; /effort changes it, too.",
     )
     cache: Annotated[Literal["5m", "1h", "off"], BeforeValidator(keep)] = Field(
         default="5m",

@@ -15,7 +15,7 @@ a character. Knows neither rich nor Textual: styles are plain dicts.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import TypedDict
 
@@ -267,6 +267,14 @@ def duration(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest} s"
     return f"{minutes // 60} h {minutes % 60} min"
+
+
+def until(seconds: float, words: Callable[[float], str]) -> str:
+    """How long something still holds: `words` up to two days, then in days; `more than a year`."""
+    days = int(seconds // 86_400)
+    if days < 2:
+        return words(seconds)
+    return f"{days} days" if days <= 365 else "more than a year"
 
 
 def count(n: int) -> str:

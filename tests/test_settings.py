@@ -394,8 +394,7 @@ def test_each_wrong_value_is_a_line_with_place_value_and_what_is_allowed(
             f"{path}:2: thinking = 'hgh': must be 'off', 'low', 'medium', 'high', 'xhigh' or 'max'",
             f"{path}:4: headers = ***: must be a valid dictionary",
             "--max-cost: -1.0: must be greater than 0",
-            "AGENT_TUI_MAX_TURNS: 'many': must be a valid integer, "
-            "unable to parse string as an integer",
+            "AGENT_TUI_MAX_TURNS: 'many': must be a whole number",
             "AGENT_TUI_TOOL_EXECUTION: 'x': must be 'parallel' or 'sequential'",
         ]
     )
@@ -517,7 +516,7 @@ def test_a_typed_value_is_read_as_in_the_environment() -> None:
     assert parse_setting("show_panel", "off") is False
     assert parse_setting("keys", '{"send": ["ctrl+s", "enter"]}') == {"send": "ctrl+s,enter"}
     with pytest.raises(
-        SettingsError, match=r"^/settings: max_turns = 'x': must be a valid integer"
+        SettingsError, match=r"^/settings: max_turns = 'x': must be a whole number"
     ):
         parse_setting("max_turns", "x")
 

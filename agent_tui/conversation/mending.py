@@ -48,7 +48,7 @@ CONTAINER_NOTE = (
     "[The code execution container of this conversation is gone, with its files and variables. "
     "Make anew what is still needed.]"
 )
-IMAGE_NOTE = "[an image, left out: the service refused it]"
+IMAGE_NOTE = "[an image, left out: the service refused it. Ask for a smaller copy if it is needed.]"
 
 _WHERE = re.compile(r"messages\.(\d+)\.content\.(\d+)(?:\.(?:tool_result\.)?content\.(\d+))?")
 _ABOUT_IMAGES = re.compile(r"\bimages?\b|media.?type", re.IGNORECASE)
@@ -317,7 +317,8 @@ class Mending:
         how_many = "an image" if len(digests) == 1 else f"{len(digests)} images"
         self._notify(
             f"The service refused {how_many} of this conversation ({error.message.rstrip('.')}): "
-            "left out from here on, and the request is sent once more."
+            "left out from here on, and the request is sent once more. To have it seen, attach a "
+            "smaller copy (at most 5 MB and 8,000 pixels a side) as PNG, JPEG, GIF or WebP."
         )
         return True
 

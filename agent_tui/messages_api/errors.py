@@ -397,7 +397,11 @@ _NO_TEXT: dict[str, str] = {
 _SIGNATURE = re.compile(
     r"signature.{0,20}thinking|thinking.{0,120}(cannot be modified|signature|binding)", re.I
 )
-_CONTAINER = re.compile(r"container.{0,60}(expired|not found|does not exist|no longer)", re.I)
+_CONTAINER = re.compile(
+    # Not "container_upload: File not found": the file is gone, not the container.
+    r"container(?!_upload)(?:(?!\bfiles?\b).){0,60}(expired|not found|does not exist|no longer)",
+    re.I,
+)
 _TOO_LONG = re.compile(r"prompt is too long|exceed.{0,40}context (window|limit|length)", re.I)
 
 

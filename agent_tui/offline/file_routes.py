@@ -45,7 +45,8 @@ def file_routes(
             await form.close()
         if len(data) > MAX_FILE_BYTES:
             return refuse(_too_large())
-        name = (part.filename or "").replace("\\", "/").rsplit("/", 1)[-1]
+        # A quote in a name comes as %22 (the HTML standard's multipart/form-data).
+        name = (part.filename or "").replace("\\", "/").rsplit("/", 1)[-1].replace("%22", '"')
         if not name or any(ord(c) < 32 for c in name) or len(name) > 255:
             return refuse(ApiProblem("file: a filename of 1 to 255 characters is required"))
         return respond(files.add(name, data, mime_type=part.content_type or "").as_json())

@@ -5,11 +5,13 @@ those of the SDK's types (view, create, str_replace, insert, delete, rename). It
 as /memories; nothing outside can be reached, by `..` or by a link.
 """
 
+import logging
 import os
 import shutil
 import stat
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,8 @@ from agent_tui.text import wire_text
 from agent_tui.tools.diffs import changed_lines, split_lines, unified_diff
 from agent_tui.tools.file_text import decode, locked, replace_file, shown_text
 from agent_tui.tools.workspace import ToolError, Workspace, guarded, in_thread, shown
+
+log = logging.getLogger(__name__)
 
 NAME = "memory"
 ROOT = "/memories"
@@ -47,10 +51,23 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
 """What each command needs."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Notes(Workspace):
+    """Where the memory is: its files are named as the model knows them, not as they lie here."""
+
+    folder: Callable[[], Path]
+
+    def show(self, path: str | Path) -> str:
+        root = os.path.realpath(self.folder())
+        if not Path(path).is_relative_to(root):
+            return shown(str(path))
+        return shown(str(Path(ROOT) / Path(path).relative_to(root)))
+
+
 def memory_tool(folder: Callable[[], Path], wire_type: str) -> AgentTool:
     """folder: gives the memory's folder when it is first needed. wire_type: the tool's type on
     the wire. Results' details hold {"path", "diff"?} as those of write and edit."""
-    workspace = Workspace(ROOT)
+    workspace = _Notes(ROOT, folder)
 
     async def work(arguments: Arguments, ctx: ToolContext) -> ToolResult:
         command = str(arguments["command"])
@@ -89,7 +106,8 @@ def _run(
     try:
         store = _Store(private_folder(folder()), workspace, stop)
     except PathError as error:
-        raise ToolError(str(error)) from error
+        log.warning("the memory's folder cannot be used: %s", error)
+        raise ToolError("The memory's folder cannot be used; the user's log says why.") from error
     match command:
         case "view":
             return store.view(arguments["path"], arguments.get("view_range"))
@@ -136,7 +154,7 @@ class _Store:
 
     def create(self, path: str, text: str) -> ToolResult:
         real = self._inside(path)
-        if real.is_dir():
+        if real.is_dir() or path.endswith("/"):
             raise ToolError(f"{shown(path)} is a folder. Give the path of a file in it.")
         if real.exists():
             raise ToolError(
@@ -214,7 +232,7 @@ class _Store:
 
     def _file(self, path: str) -> Path:
         real = self._existing(path)
-        if not stat.S_ISREG(real.stat().st_mode):
+        if path.endswith("/") or not stat.S_ISREG(real.stat().st_mode):
             raise ToolError(f"{shown(path)} is no file.")
         return real
 
@@ -233,7 +251,11 @@ class _Store:
         data = text.encode()
         if len(data) > MAX_FILE_BYTES:
             raise ToolError(f"A memory file holds at most {MAX_FILE_BYTES:,} bytes.")
-        private_folder(real.parent)
+        try:
+            private_folder(real.parent)
+        except PathError as error:
+            log.warning("a folder of the memory cannot be made: %s", error)
+            raise ToolError(f"The folder of {shown(path)} cannot be made or written.") from error
         with locked(str(real)):
             replace_file(self._workspace, real, data, self._stop)
             real.chmod(0o600)

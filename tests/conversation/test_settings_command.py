@@ -98,11 +98,20 @@ async def test_a_stronger_place_is_named(tmp_path: Path) -> None:
         assert talk.conversation.thinking == "low" and on_disk() == {"thinking": "max"}
 
 
+async def test_effort_and_thinking_are_one_and_say_so(tmp_path: Path) -> None:
+    async with talking({"text": "x"}, cwd=tmp_path) as talk:
+        assert "`thinking` is" in (await run(talk, "/settings effort high")).text
+        assert talk.conversation.thinking == "high" == on_disk()["thinking"]
+        assert "/effort" in (await run(talk, "/settings thinking")).text
+        assert "setting `thinking`" in (await run(talk, "/effort")).text
+        assert "setting thinking" in (await run(talk, "/help effort")).text
+
+
 @pytest.mark.parametrize(
     ("line", "error"),
     [
         ("/settings thinkin", "did you mean thinking?"),
-        ("/settings max_turns none", "/settings: max_turns = 'none': must be a valid integer"),
+        ("/settings max_turns none", "/settings: max_turns = 'none': must be a whole number"),
         ("/settings max_turns 0", "greater than or equal to 1"),
         ("/settings theme drak", "did you mean dark?"),
         ("/settings api_key sk-other-secret", "is secret and is not typed here: /login"),

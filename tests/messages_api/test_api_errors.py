@@ -101,6 +101,8 @@ def test_an_error_event_is_classed_by_its_type_not_by_status_200(
               "assistant message cannot be modified.", "thinking_signature"),
         (400, "container_expired: the container container_01 has expired", "container"),
         (404, "Container container_01 not found", "container"),
+        (404, "container_upload: File not found: file_01", "not_found"),
+        (404, "No file file_01 in the container: file not found", "not_found"),
         (400, "prompt is too long: 210000 tokens > 200000 maximum", "context_window"),
         (400, "input length and `max_tokens` exceed context limit: 1 + 2 > 3", "context_window"),
         (400, "messages.3: all is lost", "invalid_request"),

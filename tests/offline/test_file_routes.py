@@ -151,6 +151,11 @@ def test_a_name_with_folders_keeps_its_end(serve: Serve) -> None:
     assert upload(serve(DONE), "..\\..\\etc/passwd", b"x")["filename"] == "passwd"
 
 
+def test_a_quote_in_a_name_comes_escaped_and_is_a_quote(serve: Serve) -> None:
+    """As the HTML standard has multipart/form-data, and the SDK sends it."""
+    assert upload(serve(DONE), "a %22b%22.csv", b"x")["filename"] == 'a "b".csv'
+
+
 def test_too_large_a_file_is_refused(serve: Serve) -> None:
     with pytest.raises(Refused) as error:
         upload(serve(DONE), "a", b"x" * (MAX_FILE_BYTES + 20_000))

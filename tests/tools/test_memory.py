@@ -1,5 +1,6 @@
 """The memory tool: its commands, and that nothing outside its folder can be reached."""
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from agent_tui.agent.tools import ToolContext, ToolResult
 from agent_tui.conversation.validation import validate_arguments
+from agent_tui.paths import PathError
 from agent_tui.tools import memory
 from agent_tui.tools.memory import memory_tool
 
@@ -170,3 +172,34 @@ def test_the_commands_are_those_of_the_sdk() -> None:
         model = getattr(types, f"BetaMemoryTool20250818{name}Command")
         theirs = {n for n, f in model.model_fields.items() if f.is_required()} - {"command"}
         assert set(needed) == theirs
+
+
+async def test_a_path_that_ends_with_a_slash_is_a_folder(call: Any, root: Path) -> None:
+    said = await bad(call("create", path="/memories/d/", file_text="x"))
+    assert "/memories/d/ is a folder" in said
+    assert not (root / "d").exists()
+    await good(call("create", path="/memories/d", file_text="x"))
+    for command in ({"command": "str_replace", "old_str": "x", "new_str": "y"},
+                    {"command": "insert", "insert_line": 0, "insert_text": "y"}):  # fmt: skip
+        assert "is no file" in await bad(call(**command, path="/memories/d/"))
+    assert (root / "d").read_text() == "x"
+
+
+async def test_errors_name_files_as_the_model_knows_them(
+    call: Any, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await good(call("create", path="/memories/a.md", file_text="x"))
+
+    def no_room(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.ENOSPC, "No space left on device", str(root / "a.md"))
+
+    monkeypatch.setattr(memory, "replace_file", no_room)
+    said = await bad(call("str_replace", path="/memories/a.md", old_str="x", new_str="y"))
+    assert "/memories/a.md" in said and str(root) not in said
+
+    def no_folder(path: Path) -> Path:
+        raise PathError(f"Cannot make {path}")
+
+    monkeypatch.setattr(memory, "private_folder", no_folder)
+    said = await bad(call("view", path="/memories"))
+    assert "folder cannot be used" in said and str(root) not in said

@@ -100,6 +100,23 @@ async def test_each_state_has_its_words(
         await d.shows(words)
 
 
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (2 * 86_400 - 1, "expires in 47:59:59"),
+        (3 * 86_400 + 5, "expires in 3 days"),
+        (70 * 365 * 86_400, "expires in more than a year"),
+    ],
+)
+async def test_a_far_end_is_told_in_days(
+    drive: Drive, panel_clock: list[float], seconds: float, words: str
+):
+    async with drive(size=(120, 30)) as d:
+        end = datetime.fromtimestamp(NOW + seconds, UTC).isoformat()
+        await opened(d, replace(PAUSED, expires_at=end))
+        await d.shows(words)
+
+
 async def test_it_counts_down_to_the_end(drive: Drive, panel_clock: list[float]):
     async with drive(size=(120, 30)) as d:
         panel = await opened(d)

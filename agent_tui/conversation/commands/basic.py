@@ -44,7 +44,8 @@ async def model(conversation: "Conversation", arguments: str) -> CommandResult:
 
 async def effort(conversation: "Conversation", arguments: str) -> CommandResult:
     if not arguments:
-        return CommandResult(text=f"The thinking level is `{conversation.thinking}`.")
+        text = f"The thinking level (setting `thinking`) is `{conversation.thinking}`."
+        return CommandResult(text=text)
     try:
         conversation.set_thinking(arguments)
     except ValueError as error:
@@ -126,7 +127,7 @@ def register(registry: CommandRegistry) -> None:
     registry.add(
         "effort",
         "/effort [LEVEL]",
-        "off, low, medium, high, xhigh or max",
+        "how much the model thinks (setting thinking): off, low, medium, high, xhigh or max",
         effort,
         _complete_effort,
     )

@@ -17,7 +17,7 @@ from agent_tui.image_head import image_size, image_type
 from agent_tui.messages_api.container import parse_time
 from agent_tui.messages_api.errors import ApiError
 from agent_tui.messages_api.files import MAX_BYTES, PREVIEW_BYTES, FileInfo, FilesError
-from agent_tui.text import SafeText, clean, count, duration, file_size
+from agent_tui.text import SafeText, clean, count, duration, file_size, until
 
 if TYPE_CHECKING:
     from agent_tui.conversation.conversation import Conversation
@@ -125,7 +125,7 @@ def _sentence(event: ContainerChangedEvent) -> str:
         words += f", waiting for {event.pending} call{'' if event.pending == 1 else 's'}"
     expiry = parse_time(event.expires_at)
     if event.state != "expired" and expiry is not None:
-        words += f"; it expires in {duration(expiry - now)}"
+        words += f"; it expires in {until(expiry - now, duration)}"
     if event.answer_due_at is not None:
         words += f", an answer is due in about {duration(event.answer_due_at - now)}"
     times = f"{event.reused} time{'' if event.reused == 1 else 's'}"

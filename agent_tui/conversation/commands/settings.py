@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 USAGE = "/settings [NAME [VALUE | unset]]"
 
+_OTHER_NAMES = {"effort": "thinking"}
+"""What a setting is called elsewhere: by the command that changes it."""
+
 
 async def settings(conversation: "Conversation", arguments: str) -> CommandResult:
     held = conversation.held_settings
@@ -30,6 +33,7 @@ async def settings(conversation: "Conversation", arguments: str) -> CommandResul
         )
     name, _, value = arguments.partition(" ")
     name, value = name.replace("-", "_"), value.strip()
+    name = _OTHER_NAMES.get(name, name)
     if name not in Settings.model_fields:
         close = difflib.get_close_matches(name, Settings.model_fields, n=1)
         hint = f"did you mean {close[0]}?" if close else "/settings lists them."

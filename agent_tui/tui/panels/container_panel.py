@@ -12,7 +12,7 @@ from textual.timer import Timer
 
 from agent_tui.conversation.events import ContainerChangedEvent, ProgramRun
 from agent_tui.messages_api.container import parse_time
-from agent_tui.text import SafeText, duration, file_size
+from agent_tui.text import SafeText, duration, file_size, until
 from agent_tui.tui.glyphs import UNICODE, Glyphs
 from agent_tui.tui.lines import count, elapsed, fit, left_right, one_line
 from agent_tui.tui.plain import Drawn
@@ -156,7 +156,7 @@ class ContainerPanel(Drawn):
         left = self._left(event)
         parts: list[str] = []
         if left is not None and left > 0 and event.state != "expired":
-            parts.append(f"expires in {elapsed(left)}")
+            parts.append(f"expires in {until(left, elapsed)}")
         if event.reused:
             parts.append(f"reused {count(event.reused, 'time')}")
         if parts:
