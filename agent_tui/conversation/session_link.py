@@ -90,13 +90,16 @@ class SessionLink:
         # What is said while the old one closes goes into the new one.
         self._recorder = SessionRecorder(session, notify=self._notify)
         self.attach()
+        if carried:
+            session.record_carried(old)
         for item in carried:
             queue.add(item.kind, item.message, item.id, local=item.local)
         return self._close_old(old, carried)
 
     async def _close_old(self, old: Session, carried: Sequence[QueueItem]) -> None:
         if carried and await self.written():
-            # Only now: a crash in between leaves them in both, rather than in none.
+            # Only now: a crash in between leaves them in both, rather than in none, and the new
+            # session says that it has them (sessions/carried.py).
             for item in carried:
                 old.record_queue("withdraw", item.id)
         await asyncio.to_thread(old.close)

@@ -114,6 +114,13 @@ class QueueRecord(_Record):
     follow_up: list[str] | None = None
 
 
+class CarriedRecord(_Record):
+    """The queue items that are added next were queued in this other session (carried.py)."""
+
+    type: Literal["carried"] = "carried"
+    session_id: str
+
+
 class ModelRecord(_Record):
     type: Literal["model"] = "model"
     model: str
@@ -212,6 +219,7 @@ Record = (
     | AnswerRecord
     | ToolOutcomeRecord
     | QueueRecord
+    | CarriedRecord
     | ModelRecord
     | ThinkingRecord
     | ToolsRecord
@@ -230,7 +238,7 @@ ADAPTERS: dict[str, TypeAdapter[Any]] = {
     for model in (
         MessageRecord, AnswerRecord, ToolOutcomeRecord, QueueRecord, ModelRecord, ThinkingRecord,
         ContainerRecord, FaceRecord, PasteRecord, DraftRecord, LeafRecord, MendRecord,
-        ToolsRecord, UploadsRecord, BesideRecord,
+        ToolsRecord, UploadsRecord, BesideRecord, CarriedRecord,
     )
 }  # fmt: skip
 """How to validate a record, by its type."""
@@ -239,7 +247,7 @@ ADAPTERS: dict[str, TypeAdapter[Any]] = {
 _NOT_MASKED = {
     "id", "role", "type", "parent_id", "item_id", "tool_call_id", "queue_item_id", "api_id",
     "outcome", "target", "signature", "redacted", "data", "media_type", "ids", "pastes",
-    "choices", "message_id",
+    "choices", "message_id", "session_id",
 }  # fmt: skip
 
 # Left out of a line when None; a reader gets the same by default.

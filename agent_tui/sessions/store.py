@@ -21,6 +21,7 @@ from agent_tui.agent.messages import (
 )
 from agent_tui.drafts import Draft
 from agent_tui.paths import folder_slug
+from agent_tui.sessions.carried import carried_from
 from agent_tui.sessions.errors import (
     SessionClosedError,
     SessionNotFoundError,
@@ -31,6 +32,7 @@ from agent_tui.sessions.reader import load_session
 from agent_tui.sessions.records import (
     AnswerRecord,
     BesideRecord,
+    CarriedRecord,
     ContainerRecord,
     DraftRecord,
     FaceRecord,
@@ -101,6 +103,8 @@ class Session:
         self.path = path
         self.notices = list(notices)
         """What was damaged when the file was read, a sentence each, for the user."""
+        self.carried: set[str] = set()
+        """Items of the queue that another session has taken over; a crash left them here too."""
         self.greeting = ""
         """Which session this is, a sentence from whoever opened it."""
 
@@ -170,6 +174,8 @@ class Session:
             notices=[*loaded.notices, *([CUT_OFF] if loaded.tree.answering else [])],
             read_only=read_only,
         )
+        items = [item.id for item in loaded.tree.queue.items()]
+        session.carried = carried_from(path, session.id, items, SUFFIX)
         if writer is not None and loaded.header is fallback:
             writer.put(encode(loaded.header))
         return session
@@ -358,6 +364,10 @@ class Session:
             follow_up=follow_up,
         )
         return self._record(record, begins=op == "add")
+
+    def record_carried(self, old: "Session") -> Ticket:
+        """What is queued next was queued in that session, and is withdrawn there after this."""
+        return self._record(CarriedRecord(parent_id=self._tree.leaf, session_id=old.id), held=True)
 
     def record_model(self, model: str) -> Ticket:
         if model == self._tree.model:

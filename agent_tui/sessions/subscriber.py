@@ -86,6 +86,9 @@ class SessionRecorder:
         self._queue = queue
         if self._session.queue_paused:
             queue.pause()
+        for item_id in sorted(self._session.carried):
+            self._session.record_queue("withdraw", item_id)
+        self._session.carried.clear()
         stored = self._session.queue_items()
         there = {item.id for item in queue.items()}
         for item in stored:
