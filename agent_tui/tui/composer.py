@@ -6,7 +6,6 @@ holds big pastes by placeholder; `draft` and `load` speak in whole texts.
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from textual import events
@@ -17,27 +16,15 @@ from textual.widgets import TextArea
 from agent_tui.drafts import Draft
 from agent_tui.tui import messages as m
 from agent_tui.tui.completion import Choice, CompletionList, command_choices, mention_choices
+from agent_tui.tui.errand import Errand
 from agent_tui.tui.input_history import InputHistory
 from agent_tui.tui.keys import KeyTable
 from agent_tui.tui.lines import count, one_line
 from agent_tui.tui.paste_collapse import PasteCollapse
 from agent_tui.tui.vi_area import ViArea
 
-
-@dataclass(slots=True)
-class Errand:
-    """The composer lent for another text (edit a queued message, give a reason).
-
-    The draft waits meanwhile and comes back when the errand ends, cursor and all.
-    save(text) returns False to keep the errand open; leave() is Esc.
-    """
-
-    label: str
-    save: Callable[[str], bool]
-    leave: Callable[[], None]
-    draft: str = ""
-    cursor: tuple[int, int] = (0, 0)
-    name: str = ""
+NARROW = 60
+"""Columns of a screen below which words are spared."""
 
 
 class LabelChanged(Message):
@@ -112,17 +99,14 @@ class Composer(ViArea):
 
     def bring_back(self, draft: Draft) -> None:
         """The draft of an earlier time, its pastes folded as they were, and what was put away
-        then. Where something has been typed already, that stays and the draft goes into the
-        history."""
-        if draft.stash:
-            self.stash[:0] = draft.stash
-            self._label_changed()
-        if not draft.text:
-            return
-        if self.is_empty and self.errand is None:
+        then. Where something has been typed already, that stays and the draft is put away too."""
+        self.stash[:0] = draft.stash
+        if draft.text and self.is_empty and self.errand is None:
             self._put(draft)
-        else:
-            self.past.add(draft.whole)
+        elif draft.text:
+            self.stash.append(Draft(draft.text, draft.pastes))
+            self.draft_changed()
+        self._label_changed()
 
     def _put(self, draft: Draft) -> None:
         """Into the empty composer."""
@@ -162,6 +146,8 @@ class Composer(ViArea):
             one = "it" if len(self.stash) == 1 else "one"
             key = self.key_table.first("stash")
             about = f"{count(len(self.stash), 'draft')} stashed ({key} brings {one} back)"
+            if self.app.size.width < NARROW:
+                about = f"{len(self.stash)} stashed ({key})"
         return "  ".join(part for part in (mode, about) if part)
 
     def mode_changed(self) -> None:

@@ -101,14 +101,15 @@ async def test_it_comes_back_with_its_pastes_folded_and_is_not_sent(drive: Drive
         assert conv.called("submit") == [(f"look at {BIG}",)]
 
 
-async def test_what_is_typed_already_stays_and_the_old_draft_is_in_the_history(drive: Drive):
+async def test_what_is_typed_already_stays_and_the_old_draft_is_put_away(drive: Drive):
     conv = FakeConversation()
     async with drive(conv=conv) as d:
         await d.type("typed already")
         conv.brings_back = Restored(draft=Draft("the old draft"))
         d.app.opener.reload()
         assert d.draft == "typed already"
-        await d.press("up")
+        await d.shows("1 draft stashed")
+        await d.press("ctrl+c", "ctrl+s")
         assert d.draft == "the old draft"
 
 

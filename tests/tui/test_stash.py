@@ -86,6 +86,13 @@ async def test_another_key_by_setting_and_the_mark_names_it(drive: Drive):
         await d.shows("1 draft stashed (F12 brings it back)")
 
 
+async def test_few_columns_show_few_words(drive: Drive):
+    async with drive(size=(40, 20)) as d:
+        await d.type("mine")
+        await d.press("ctrl+s")
+        await d.shows("1 stashed (Ctrl+S)")
+
+
 async def test_it_is_recorded_with_the_draft(drive: Drive, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(draft_keeper, "REST_S", 0.05)
     async with drive() as d:
