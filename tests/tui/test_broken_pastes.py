@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tui.test_terminal_input import Terminal, pieces
@@ -56,6 +56,7 @@ def test_an_empty_paste_leaves_the_keys_working(terminal: Terminal):
     assert terminal.keys == ["x"]
 
 
+@settings(deadline=None)
 @given(
     st.text(alphabet="a\r\n\x1b[20~\x07\x03;m", max_size=40),
     st.integers(min_value=1, max_value=9),

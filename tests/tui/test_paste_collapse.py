@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_tui.text import SafeText
@@ -77,6 +77,7 @@ def test_control_characters_of_a_small_paste_are_shown_not_obeyed():
     assert "PWNED" in taken
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(alphabet="ab\n\r\x1b", max_size=4000), max_size=5))
 def test_nothing_of_a_big_paste_is_lost(texts: list[str]):
     pastes = PasteCollapse()
@@ -90,6 +91,7 @@ def test_nothing_of_a_big_paste_is_lost(texts: list[str]):
     assert back == "|".join(kept)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=3000))
 def test_a_text_that_comes_back_is_the_same_after_expansion(text: str):
     pastes = PasteCollapse()

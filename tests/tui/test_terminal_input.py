@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from textual import events
 from textual.message import Message
@@ -178,6 +178,7 @@ def test_other_keys_and_the_mouse_are_as_before(terminal: Terminal):
     assert any(isinstance(e, events.MouseMove) for e in terminal.out)
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(alphabet="ab \r\té", min_size=1, max_size=30), min_size=1, max_size=20))
 def test_no_character_is_lost_or_doubled(chunks: list[str]):
     terminal = Terminal()
