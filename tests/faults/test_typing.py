@@ -63,6 +63,7 @@ def opened(
     return {
         "typing": start(EDITOR=str(editor), VISUAL=str(editor), SSH_TTY="/dev/pts/0"),
         "no colour": start(NO_COLOR="1"),
+        "light": start(COLORFGBG="0;15"),
         "dumb": start(TERM="dumb", COLORTERM=""),
         "C": start(LANG="", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0"),
         "latin": start(LANG="de_DE.ISO-8859-1", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0"),
@@ -249,16 +250,58 @@ def test_D18_no_color_writes_no_colour_and_draws_everything(opened: dict[str, Te
     assert "hello" in shown and "medium" in shown and "Enter send" in shown
 
 
-def test_D18_D26_a_dumb_terminal_gets_lines_and_nothing_twice(opened: dict[str, Terminal]) -> None:
-    """Without one escape sequence; what was said is never drawn again."""
+def test_D18_a_dumb_terminal_gets_all_that_is_said(opened: dict[str, Terminal]) -> None:
+    """As lines, without one escape sequence."""
     terminal = opened["dumb"]
     terminal.wait_raw(b"\n")
     terminal.send(b"hello\r")
     terminal.wait_for("Received:")
-    terminal.send(b"hello again\r")
-    terminal.wait_for(lambda shown: shown.count("Received:") == 2)
     assert b"\x1b" not in terminal.raw
-    assert terminal.raw.count("größer".encode()) == 2
+
+
+def test_D26_a_screen_reader_hears_everything_once(opened: dict[str, Terminal]) -> None:
+    """Plain lines: none is drawn again, no cursor goes up, and nothing turns while it waits."""
+    terminal = opened["dumb"]
+    terminal.wait_for("Received:")
+    before = len(terminal.raw)
+    terminal.send(b"say it again\r")
+    terminal.wait_for(lambda shown: shown.count("Received:") == 2)
+    said = terminal.raw[before:]
+    assert said.count("größer".encode()) == 1
+    assert not re.search(rb"\x1b|\x08|\r(?!\n)", said)
+
+
+def luminance(colour: str) -> float:
+    """Of rrggbb, by WCAG 2."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_D19_on_a_light_terminal_every_letter_can_be_read(opened: dict[str, Terminal]) -> None:
+    """The terminal says that its ground is light. Each letter, of code too, has a contrast of at
+    least 4.5 to what is behind it."""
+    terminal = opened["light"]
+    terminal.wait_ready()
+    terminal.say("write code")
+    terminal.wait_for("def total(prices")
+    terminal.wait_ready()
+    ground = terminal.backgrounds().most_common(1)[0][0]
+    assert luminance(ground) > 0.7
+    poor: set[tuple[str, str, str]] = set()
+    pairs: set[tuple[str, str]] = set()
+    for y, row in enumerate(terminal.lines()):
+        for x in range(len(row)):
+            cell = terminal._screen.buffer[y][x]
+            if not cell.data.isalnum():
+                continue
+            fg, bg = (cell.bg, cell.fg) if cell.reverse else (cell.fg, cell.bg)
+            light, dark = sorted((luminance(fg), luminance(bg)), reverse=True)
+            pairs.add((fg, bg))
+            if (light + 0.05) / (dark + 0.05) < 4.5:
+                poor.add((cell.data, fg, bg))
+    assert poor == set()
+    assert len(pairs) >= 4, "text, muted text, code"
 
 
 @pytest.mark.parametrize("locale", ["C", "latin"])
