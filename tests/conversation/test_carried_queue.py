@@ -111,6 +111,7 @@ async def test_what_stays_queued_in_a_session_that_is_left_is_not_taken(tmp_path
     item = to.follow_up("stays")
     other = Session.create("/work", home)
     await linked.switch(other)
+    other.record_carried(Session.create("/work", home))  # from a third one
     to.queue.add("follow_up", item.message, item.id)
     other.close()
     assert old.path is not None
