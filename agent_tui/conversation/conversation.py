@@ -448,11 +448,15 @@ class Conversation(QueueControl):
     async def clear(self) -> None:
         """A new conversation in a session of its own, with the model, thinking level and tools
         of now. Only while not busy."""
+        if not self.busy:
+            self.user_commands.leave()
         await self._change.begin_new()
 
     async def open_session(self, session: Session) -> None:
         """Go on in this session: its messages, queue, container, model, thinking level, tools.
         Raises AgentBusyError while busy."""
+        if not self.busy:
+            self.user_commands.leave()
         await self._change.open(session)
 
     @property

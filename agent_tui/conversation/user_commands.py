@@ -56,6 +56,8 @@ class UserCommands:
         self._ended: list[BashExecutionMessage] = []
         self._along: dict[str, BashExecutionMessage] = {}
         """What went along with a queued message, by its mention."""
+        self._visit = 0
+        """Counts sessions: what was begun in one is not said in the next."""
         self._settling = asyncio.Lock()
         self._background: set[asyncio.Task[None]] = set()
 
@@ -77,6 +79,13 @@ class UserCommands:
         for task in self._tasks.values():
             task.cancel()
         return bool(self._tasks)
+
+    def leave(self) -> None:
+        """Another session begins: what runs ends, and none of it is said there."""
+        self.stop()
+        self._visit += 1
+        self._ended.clear()
+        self._along.clear()
 
     async def settle(self) -> None:
         """Put what has ended into the transcript, unless a run is on."""
@@ -132,6 +141,7 @@ class UserCommands:
 
     async def _run(self, ident: str, command: str, exclude: bool) -> None:
         self._emit(UserCommandEvent(ident, command, exclude, "running"))
+        visit = self._visit
         message = BashExecutionMessage(id=ident, command=command, exclude=exclude)
         try:
             outcome = await run_command(
@@ -161,6 +171,8 @@ class UserCommands:
             message.output = "\n".join([outcome.text.rstrip("\n"), *(f"[{n}]" for n in notes)])
         if (task := self._tasks.pop(ident, None)) is not None:
             self._keep(task)
+        if visit != self._visit:
+            return
         state = "stopped" if message.cancelled else "ended"
         self._emit(
             UserCommandEvent(ident, command, exclude, state, message.output, message.exit_code)

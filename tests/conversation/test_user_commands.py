@@ -127,6 +127,18 @@ async def test_much_output_is_cut_and_the_model_is_told_where_the_rest_is(tmp_pa
         assert await asyncio.to_thread(Path(message.full_output_path).exists)
 
 
+async def test_a_new_session_knows_nothing_of_what_was_begun_before(tmp_path: Path) -> None:
+    async with talking({"text": "Yes."}, cwd=tmp_path) as talk:
+        await talk.conversation.submit("!echo begun; sleep 60")
+        await talk.until(lambda: any("begun" in e.text for e in talk.all("user_command")))
+        await talk.conversation.clear()
+        await talk.conversation.submit("!echo new")
+        await talk.until(lambda: ran(talk))
+        await talk.until(lambda: not talk.conversation.user_commands.running)
+        assert [m.command for m in ran(talk)] == ["echo new"]
+        assert [e.command for e in ended(talk)] == ["echo new"]
+
+
 async def test_closing_ends_it_and_keeps_what_came(tmp_path: Path) -> None:
     async with talking(cwd=tmp_path) as talk:
         await talk.conversation.submit("!echo begun; sleep 60")

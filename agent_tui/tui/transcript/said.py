@@ -119,6 +119,8 @@ class Said:
         """A command of the user's: shown from its start, its output as it comes."""
         block = self._commands.get(event.id)
         if block is None:
+            if event.state != "running" or event.text:
+                return  # begun in a session that has been left
             block = self._commands[event.id] = BashBlock(event.command, event.exclude)
             block.started = self._page.clock()
             self._page.add(block, event.id)

@@ -45,6 +45,7 @@ def test_a_long_command_leaves_room_for_the_word_that_stops_it() -> None:
 
 def test_of_a_flood_only_the_end_is_kept_while_it_runs() -> None:
     page = Page()
+    page.apply(running())
     for at in range(200):
         page.apply(running(f"line {at} {'x' * 500}\n"))
     (block,) = page.layout.blocks
@@ -71,3 +72,7 @@ def test_what_came_along_is_a_line_each_and_is_not_shown() -> None:
     page = Page()
     page.load(message)
     assert page.layout.blocks[0].source() == "see @a.py and @b.png", "what is copied was typed"
+
+
+def test_the_end_of_a_command_of_another_session_is_not_shown() -> None:
+    assert Page().apply(UserCommandEvent("b9", "make", False, "stopped", "x")) == []
