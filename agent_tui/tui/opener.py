@@ -34,7 +34,6 @@ Try: `list the files` · `run ls` · `count the lines of code` · `write a long 
 """
 
 
-
 @runtime_checkable
 class DemoStarter(Protocol):
     """One that can be told to give a conversation in the demo next."""
@@ -185,7 +184,8 @@ class Opener:
             await app.tour.begin(app.desk.conversation)
 
     def log_in(self) -> None:
-        """/login: ask for a key, unseen; then begin a new conversation with it."""
+        """/login: ask for a key, unseen; then go on with it, in the same session if there is one
+        on disk, else in a new one."""
         self._app.run_worker(self._log_in, group="login", exclusive=True, exit_on_error=False)
 
     async def _log_in(self) -> None:
@@ -197,8 +197,20 @@ class Opener:
         if before is None or app.desk.running:
             app.notice("info", "The key is stored; it is used from the next start on.")
             return
+        goes_on = before.session.id if before.messages and before.keeps else ""
+        lost = bool(before.messages) and not goes_on
         app.desk.conversation = None
         app.transcript.clear()
         await before.close()
-        app.notice("info", "The key is stored. This is a new conversation, with that key.")
         await self._open()
+        if goes_on and app.desk.conversation is not None:
+            result = await app.desk.conversation.command(f"/resume {goes_on}")
+            app.show_result(result, "/resume")
+            if not result.error:
+                app.notice("info", "The key is stored; this conversation goes on with it.")
+                return
+        app.notice(
+            "info",
+            "The key is stored. This is a new conversation, with that key"
+            + ("; the one before was not kept (--no-session)." if lost else "."),
+        )
