@@ -73,6 +73,13 @@ def test_the_better_of_two(typed: str, better: str, worse: str) -> None:
         assert ranked(typed, *order)[0] == better
 
 
+def test_the_better_of_many() -> None:
+    many = [f"deep/in/some/folder/xcart{at}.py" for at in range(3000)]
+    assert ranked("cart", *many[:1500], "cart.py", *many[1500:])[0] == "cart.py"
+    assert ranked("cart", "cart.py", *many)[0] == "cart.py"
+    assert len(ranked("cart", *many)) == SHOWN
+
+
 def test_what_was_named_before_comes_first_among_equals() -> None:
     assert ranked("test", "a/test_a.py", "a/test_b.py", recent={"a/test_b.py": 0}) == [
         "a/test_b.py", "a/test_a.py",
