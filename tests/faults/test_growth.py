@@ -91,11 +91,11 @@ async def test_D03_what_was_seen_is_not_kept_for_ever(monkeypatch: pytest.Monkey
     """More turns cost their text, and what the screen knows of it. What is kept of rows and
     parts is bounded; so that a short text is beyond the bounds, they are small here. In
     megabytes, to 10 MB: `make bench`, "memory"."""
-    monkeypatch.setattr(layout, "LINES_KEPT", 200)
-    monkeypatch.setattr(layout, "PARTS_KEPT", 200)
-    few = await read_through(10)
-    many = await read_through(50)
-    assert many - few < 40 * 5_000 * 8
+    monkeypatch.setattr(layout, "LINES_KEPT", 100)
+    monkeypatch.setattr(layout, "PARTS_KEPT", 100)
+    few = await read_through(6)
+    many = await read_through(24)
+    assert many - few < 18 * 5_000 * 8
 
 
 async def test_D03_idle_costs_no_memory(drive: Drive) -> None:
@@ -103,7 +103,7 @@ async def test_D03_idle_costs_no_memory(drive: Drive) -> None:
         await d.settle()
 
         async def idle() -> int:
-            for _ in range(15):
+            for _ in range(6):
                 d.app.view.tick()
                 await d.settle()
             gc.collect()
@@ -145,8 +145,8 @@ async def test_D04_a_key_costs_the_same_behind_two_thousand_messages(drive: Driv
 
 
 KINDS = {
-    "code": "```python\n" + "".join(f"value_{n} = compute({n})  # ok\n" for n in range(600)),
-    "list": "".join(f"- item {n} of **them**\n" for n in range(600)),
+    "code": "```python\n" + "".join(f"value_{n} = compute({n})  # ok\n" for n in range(400)),
+    "list": "".join(f"- item {n} of **them**\n" for n in range(400)),
     "table": "| a | b |\n|---|---|\n" + "".join(f"| cell {n} | 漢字 |\n" for n in range(300)),
     "prose": "One sentence follows another. " * 600,
     "quotes": "".join(f"> level {n}\n" for n in range(400)),
@@ -175,7 +175,7 @@ async def test_D05_a_delta_costs_the_same_at_the_end_of_a_long_block(kind: str) 
     assert tenths[-1] < 2 * max(tenths[1:3]), tenths
 
 
-def batches(items: list[str], size: int = 5) -> Iterator[list[str]]:
+def batches(items: list[str], size: int = 10) -> Iterator[list[str]]:
     return (items[at : at + size] for at in range(0, len(items), size))
 
 
@@ -245,3 +245,28 @@ async def test_D21_a_resize_costs_the_same_behind_nine_thousand_lines() -> None:
             if number == 300:
                 assert app.transcript.virtual_size.height > 9_000
     assert work[1] < 2 * work[0]
+
+
+async def test_D01_a_tick_draws_what_moves_and_nothing_else(
+    drive: Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One row of the screen a second; test_long_session.py counts the bytes."""
+    async with drive(conv=FakeConversation(messages=turns(5))) as d:
+        d.conv.set_status("waiting")
+        await d.until(lambda: d.app.transcript.quiet)
+        for _ in range(3):
+            d.app.view.tick()
+            await d.settle()
+        drawn: list[int] = []
+        laid_out: list[object] = []
+        panel = d.app.tools_panel
+        render, lay_out = panel.render_line, d.app.screen._refresh_layout
+        monkeypatch.setattr(panel, "render_line", lambda y: (drawn.append(y), render(y))[1])
+        monkeypatch.setattr(
+            d.app.screen, "_refresh_layout", lambda *a, **k: (laid_out.append(a), lay_out(*a, **k))
+        )
+        for _ in range(5):
+            d.clock.pass_(1)
+            d.app.view.tick()
+            await d.settle()
+        assert drawn == [] and laid_out == []
