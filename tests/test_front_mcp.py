@@ -1,7 +1,6 @@
 """`agent-tui mcp ...`: the same actions without a conversation, on stdout and stderr."""
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -95,17 +94,6 @@ def test_notes_of_a_server_are_told_once(mcp: Any) -> None:
     assert said.out.count("is left out") == 1 and "left out" not in said.err
     said = mcp("list")
     assert said.err.count("many: the tool array is left out: its schema") == 1
-
-
-def test_a_server_without_resources_keeps_nobody_waiting(
-    mcp: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("agent_tui.front_mcp.CATALOGS_S", 30.0)
-    configure(paths.mcp_file(), bare=entry("ToolsOnly"), sour=entry("BadPrompts"))
-    begun = time.monotonic()
-    for words in (["get", "bare"], ["prompts"]):
-        assert mcp(*words).code == 0
-    assert time.monotonic() - begun < 30, "nobody waited until the time was over"
 
 
 def test_a_projects_server_waits_until_it_is_switched_on(

@@ -317,6 +317,18 @@ async def test_faces_without_a_screen_wait_as_long_as_mcp_wait_s_says(
     gate.touch()
 
 
+async def test_lists_are_waited_for_no_longer_than_they_take(work: Path) -> None:
+    """Of the servers that are asked for, and not of one that has none or cannot list them."""
+    configure(paths.mcp_file(), bare=entry("ToolsOnly"), sour=entry("BadPrompts"))
+    async with talking({"text": "-"}, cwd=work) as talk:
+        link = talk.conversation.mcp
+        await connected(talk, "bare")
+        await connected(talk, "sour")
+        async with asyncio.timeout(20):
+            await link.wait_for_catalogs(1000)
+            await link.wait_for_catalogs(1000, ["bare"])
+
+
 async def test_esc_ends_the_wait_for_servers(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     configure(paths.mcp_file(), never=entry("Silent"))
     made = build.build_conversation

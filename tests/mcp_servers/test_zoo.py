@@ -9,7 +9,7 @@ import pytest
 
 from agent_tui.agent.tools import ToolContext
 from agent_tui.mcp_servers import life, schemas
-from agent_tui.mcp_servers.types import Notice, ServerChanged, ToolsChanged
+from agent_tui.mcp_servers.types import CatalogChanged, Notice, ServerChanged, ToolsChanged
 from agent_tui.processes import process
 from tests.mcp_servers import zoo
 from tests.mcp_servers.conftest import (
@@ -57,6 +57,15 @@ async def test_resources_prompts_and_completion(keeper: Keeper):
     complete = keeper.manager.complete
     assert await complete("zoo", argument="who", value="a", prompt="feed") == ["ape", "ant"]
     assert await complete("zoo", argument="n", value="b", uri_template=template.uri) == ["bear"]
+
+
+@pytest.mark.parametrize("kind", ["ToolsOnly", "BadPrompts", "Plain"])
+async def test_who_waits_for_lists_hears_of_each_of_them(keeper: Keeper, kind: str):
+    """Also of a server that has none, or cannot list them."""
+    keeper.add("zoo", kind)
+    both = {CatalogChanged("zoo", "resources"), CatalogChanged("zoo", "prompts")}
+    await until(lambda: both <= {e for e in keeper.events if isinstance(e, CatalogChanged)})
+    assert bool(keeper.manager.prompts("zoo")) is (kind == "Plain")
 
 
 async def test_progress_becomes_updates(keeper: Keeper):
