@@ -48,6 +48,7 @@ from agent_tui.conversation.events import (
     RetryEvent,
     SettingChangedEvent,
     UsageChangedEvent,
+    UserCommandEvent,
 )
 from agent_tui.conversation.results import CommandInfo, CommandResult
 from agent_tui.mcp_servers.types import ServerSnapshot, ToolInfo
@@ -235,6 +236,15 @@ def prompts_and_the_queue(d: Driven, s: str) -> None:
                       "held", s)]  # fmt: skip
     d.conv.queue_changed()
     d.conv.emit(QueueDeliveredEvent("q1", "steer", s, s))
+
+
+@entry
+def commands_of_the_user(d: Driven, s: str) -> None:
+    """With `!`: the line as it was typed, and what it wrote."""
+    for piece in cut(s):
+        d.conv.emit(UserCommandEvent("u1", s, False, "running", piece))
+    d.conv.emit(UserCommandEvent("u1", s, False, "ended", s, 1))
+    d.conv.emit(UserCommandEvent("u2", s, True, "stopped", s))
 
 
 @entry

@@ -1,0 +1,52 @@
+"""The plain lines of --plain: every entry that tells something by an event, told in words."""
+
+import inspect
+from typing import Any, cast
+from unittest.mock import MagicMock
+
+import pytest
+from hypothesis import example, given
+
+from agent_tui.lines.teller import Teller
+from tests.fuzz.entries import ENTRIES
+from tests.fuzz.nasty import ALL, acting, profile, texts
+from tests.tui.conftest import Driven
+from tests.tui.fake_conversation import FakeConversation
+
+TOLD = [name for name, entry in ENTRIES.items() if not inspect.iscoroutinefunction(entry)]
+
+
+def events_of(name: str, text: str) -> list[Any]:
+    """What the conversation tells, where a text comes by this entry."""
+    conversation = FakeConversation()
+    events: list[Any] = []
+    conversation.subscribe(events.append)
+    ENTRIES[name](cast(Driven, MagicMock(conv=conversation)), text)
+    return events
+
+
+def told(name: str, text: str) -> list[str]:
+    teller = Teller(lambda: "open")
+    lines: list[str] = []
+    for event in events_of(name, text):
+        lines += teller.apply(event)
+    return lines
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_C08_no_line_holds_what_a_terminal_obeys(name: str) -> None:
+    @profile(15)
+    @given(texts())
+    @example(ALL)
+    @example("")
+    def check(text: str) -> None:
+        for line in told(name, text):
+            assert set(acting(line)) <= {"U+0009"}, line
+
+    check()
+
+
+def test_something_is_told() -> None:
+    """The tests above see lines."""
+    silent = [name for name in TOLD if not told(name, "some words")]
+    assert len(silent) <= 4, silent
