@@ -41,8 +41,8 @@ from agent_tui.tui.themes import DEFAULTS, THEMES, no_color, pick_theme
 if TYPE_CHECKING:
     from agent_tui.conversation.results import CommandResult
     from agent_tui.tui.asking import ScreenAsker
+    from agent_tui.tui.command_results import CommandResults
     from agent_tui.tui.face_settings import FaceSettings
-    from agent_tui.tui.image_viewer import ImageViewer
     from agent_tui.tui.opener import Opener, Starter
     from agent_tui.tui.presenter import Presenter
     from agent_tui.tui.router import Router
@@ -69,12 +69,12 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (10, "-short"), (18, "-tall")]  # noqa: RUF012
 
     presenter: "Presenter"
+    command_results: "CommandResults"
     asker: "ScreenAsker"
     opener: "Opener"
     router: "Router"
     face: "FaceSettings"
     view: "View"
-    _image_viewer: "ImageViewer | None" = None
     grown = False
     """Whether these, and the widgets of body.py, are there."""
 
@@ -247,67 +247,10 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
 
     def show_result(self, result: "CommandResult", line: str) -> None:
         """What a slash command gave back."""
-        if result.error:
-            self.notice("error", result.error)
-        match result.action:
-            case "quit":
-                self.leaving.begin(0)
-            case "clear":
-                self.transcript.clear()
-                self.presenter.clear()
-                self.view.panels()
-                self.drafts.record()  # what is typed and put away by now belongs to the new session
-            case "login":
-                self.opener.log_in()
-            case "reload":
-                self.opener.reload()
-            case "copy":
-                self.copy_asked(result.data or {})
-            case "image":
-                self.image_viewer.fetched(result.data or {})
-            case "resume_picker":
-                self.opener.pick_session((result.data or {}).get("sessions", []))
-                return
-            case "settings" if line.strip() == "/settings":
-                self.open_settings()
-                return
-            case "help" if line.strip() == "/help":
-                self.action_help()
-                return
-            case _:
-                pass
-        if result.text:
-            self.transcript.add_markdown(self.view.fitting(result.text))
-
-    def open_settings(self) -> None:
-        from agent_tui.tui.screens.settings import SettingsScreen
-
-        conversation = self.desk.conversation
-        if conversation is None:
-            return
-
-        def compose(line: str | None) -> None:
-            if line is not None and self.composer.is_empty:
-                self.composer.load(f"/settings {line}")
-
-        self.push_screen(
-            SettingsScreen(
-                conversation.held_settings.rows,
-                lambda line: conversation.command(f"/settings {line}"),
-            ),
-            compose,
-        )
-
-    @property
-    def image_viewer(self) -> "ImageViewer":
-        if self._image_viewer is None:
-            from agent_tui.tui.image_viewer import ImageViewer
-
-            self._image_viewer = ImageViewer(self)
-        return self._image_viewer
+        self.command_results.show(result, line)
 
     def on_transcript_image_wanted(self, message: "Transcript.ImageWanted") -> None:
-        self.image_viewer.show(message.pictures, message.first)
+        self.command_results.image_viewer.show(message.pictures, message.first)
 
     def to_terminal(self, text: str) -> None:
         """As it is, past Textual."""

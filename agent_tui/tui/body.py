@@ -7,6 +7,7 @@ meanwhile; keys that only these parts can answer wait for them.
 from typing import TYPE_CHECKING, Any
 
 from agent_tui.tui.asking import ScreenAsker
+from agent_tui.tui.command_results import CommandResults
 from agent_tui.tui.dialog_area import DialogArea
 from agent_tui.tui.face_settings import FaceSettings
 from agent_tui.tui.key_problems import key_problems
@@ -35,6 +36,7 @@ async def grow(app: "AgentTuiApp") -> None:
     glyphs = app.glyphs
     thinking: Any = getattr(app.settings, "show_thinking", "folded")
     app.presenter = Presenter(app.clock)
+    app.command_results = CommandResults(app)
     app.asker = ScreenAsker(app)
     app.opener = Opener(app, app.starter, app.banner)
     app.router = Router(app)

@@ -84,6 +84,10 @@ class Opener:
             heap.settle()
             self._under_way = False
 
+    @property
+    def _attached(self) -> "Conversation | None":
+        return self._app.desk.conversation
+
     async def _attach(self, conversation: "Conversation") -> None:
         """Show this conversation; what was typed meanwhile goes to it."""
         self._show(conversation)
@@ -203,8 +207,8 @@ class Opener:
         app.transcript.clear()
         await before.close()
         await self._open()
-        if goes_on and app.desk.conversation is not None:
-            result = await app.desk.conversation.command(f"/resume {goes_on}")
+        if goes_on and (now := self._attached) is not None:
+            result = await now.command(f"/resume {goes_on}")
             app.show_result(result, "/resume")
             if not result.error:
                 app.notice("info", "The key is stored; this conversation goes on with it.")
