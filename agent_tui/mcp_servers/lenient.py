@@ -16,7 +16,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self, cast
 
-from agent_tui.mcp_servers.readable import UNREADABLE, UNREADABLE_WORDS
+from agent_tui.mcp_servers.readable import UNREADABLE_WORDS
 from agent_tui.text import clean, cut
 
 log = logging.getLogger(__name__)
@@ -92,8 +92,7 @@ class Tap:
         if result is None:
             if (error := getattr(message, "error", None)) is not None:
                 self._asked.pop(_key(message.id), None)
-                if error.code == UNREADABLE and error.message.startswith("Failed to parse"):
-                    error.message = UNREADABLE_WORDS  # those of the SDK quote its parser
+                error.message = _better_words(error.message)
             return True
         method, asked_at = self._asked.pop(_key(message.id), ("", 0.0))
         if method and method not in ("tools/call", "prompts/get", "resources/read"):
@@ -153,6 +152,19 @@ class Tap:
 
 
 _URI = {"resources": "uri", "resourceTemplates": "uriTemplate"}
+
+
+_BETTER_WORDS = {
+    "Failed to parse JSON response: ": UNREADABLE_WORDS,  # behind it stands what a parser said
+    "Failed to parse SSE message: ": UNREADABLE_WORDS,
+    "SSE stream ended ": "its answer broke off",
+    "SSE stream failed: ": "its answer broke off",
+}
+
+
+def _better_words(said: str) -> str:
+    """In place of what the SDK says of an answer that it could not read."""
+    return next((words for begun, words in _BETTER_WORDS.items() if said.startswith(begun)), said)
 
 
 def _key(request_id: Any) -> Any:

@@ -197,6 +197,31 @@ async def test_an_answer_that_cannot_be_unpacked_is_one_clear_line(keeper: Keepe
         assert snapshot.error == "its answer is compressed in a way that cannot be read"
 
 
+@pytest.mark.parametrize(
+    ("body", "packed", "says"),
+    [
+        (b"no gzip at all", {"content_encoding": "gzip"}, "its answer broke off"),
+        (b"event: message\ndata: I am no JSON\n\n", {}, "cannot be read: it is not valid JSON"),
+        (b": nothing more comes\n\n", {}, "its answer broke off"),
+    ],
+)
+async def test_a_stream_that_is_none_costs_its_call_and_no_library_speaks(
+    keeper: Keeper, body: bytes, packed: dict[str, str], says: str
+):
+    def refuse(visit: Visit) -> bool:
+        if b'"fail"' in visit.body:
+            visit.reply(200, body, "text/event-stream", **packed)
+        return b'"fail"' in visit.body
+
+    with HttpZoo(refuse=refuse) as zoo:
+        add(keeper, zoo.url)
+        await keeper.state("zoo", "connected")
+        result = await keeper.call("zoo__fail")
+        assert result.is_error and says in text_of(result)
+        assert "SSE" not in text_of(result) and "parse" not in text_of(result)
+        assert text_of(await keeper.call("zoo__echo", text="x")) == "x"
+
+
 @pytest.mark.parametrize("kind", ["http", "sse"])
 async def test_a_circle_of_redirects_is_left_and_named(keeper: Keeper, kind: str):
     def refuse(visit: Visit) -> bool:
