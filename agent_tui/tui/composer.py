@@ -10,6 +10,8 @@ from typing import Any
 
 from textual import events
 from textual.binding import Binding
+from textual.document._document import EditResult
+from textual.document._edit import Edit
 from textual.message import Message
 from textual.widgets import TextArea
 
@@ -122,9 +124,11 @@ class Composer(ViArea):
         if self.errand is not None or self._searching is not None:
             self.post_message(m.Flash("First end what you edit here: Enter or Esc."))
         elif not self.is_empty:
+            waiting = self.past.left_draft
             self.past.leave()
             self.stash.append(Draft(self.text, self.pastes.named_in(self.text)))
             self.take_draft()
+            self.load(waiting or "")
             self._label_changed()
             self.draft_changed()
         elif self.stash:
@@ -235,8 +239,6 @@ class Composer(ViArea):
             await self.run_action(action)
             self.settle_vi()
         else:
-            if event.is_printable:
-                self.past.leave()
             await super()._on_key(event)
             return
         event.stop()
@@ -259,14 +261,12 @@ class Composer(ViArea):
         """Insert a paste at the cursor: made safe, or as a placeholder when it is big."""
         self._offered("paste")
         self.last_key_at = self.clock()
-        self.past.leave()
         from agent_tui.tui.dropped_paths import as_mentions
 
         self._type(as_mentions(text) or self.pastes.take(text))
 
     def action_paste(self) -> None:
         """What was cut or copied here; the terminal's own paste comes as a paste event."""
-        self.past.leave()
         self._type(self.cut_or_copied())
 
     def paste_left_over(self, saved: str) -> None:
@@ -283,9 +283,7 @@ class Composer(ViArea):
             if self.errand.save(self.draft):
                 self.end_errand(left=False)
         else:
-            text = self.take_draft()
-            self.past.add(text)
-            self.post_message(m.SendRequested(text))
+            self.post_message(m.SendRequested(self._take_to_send()))
 
     def action_follow_up(self) -> None:
         self._show_list()
@@ -294,16 +292,31 @@ class Composer(ViArea):
         elif self._completes:
             self.action_complete()
         elif self.running() and self.errand is None and self.draft.strip():
-            text = self.take_draft()
-            self.past.add(text)
-            self.post_message(m.FollowUpRequested(text))
+            self.post_message(m.FollowUpRequested(self._take_to_send()))
+
+    def _take_to_send(self) -> str:
+        """The text, which is then history; a draft that waited for the end of a walk through that
+        is there again."""
+        waiting = self.past.left_draft
+        text = self.take_draft()
+        self.past.add(text)
+        if waiting:
+            self.load(waiting)
+        return text
+
+    def edit(self, edit: Edit) -> EditResult:
+        """What is on the line is the draft once it is changed; one that waited for the end of a
+        walk through the history goes into that."""
+        if (waiting := self.past.left_draft) is not None:
+            self.past.leave()
+            self.past.add(waiting)
+        return super().edit(edit)
 
     def action_newline(self) -> None:
         self._type("\n")
 
     def insert_typed(self, character: str) -> None:
         """A character that was typed a moment ago and kept back."""
-        self.past.leave()
         self.vi_inserts()
         self._type(character)
 

@@ -59,7 +59,12 @@ class FaceSettings:
     async def _keys(self, conversation: "Conversation", arguments: str) -> CommandResult:
         if arguments:
             return CommandResult(error="The form is: /keys")
-        return CommandResult(text=keys_table(self._app.key_table))
+        text = keys_table(self._app.key_table)
+        if self._app.composer.vi is not None:
+            from agent_tui.tui.vi_types import HELP
+
+            text += f"\n\n{HELP}"
+        return CommandResult(text=text)
 
     async def bring_history(self, conversation: "Conversation") -> None:
         """What was sent in this folder in earlier starts; once."""

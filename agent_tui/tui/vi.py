@@ -85,6 +85,11 @@ class Vi:
     def shown(self) -> str:
         return f"{self.mode.upper()} {self._waiting}".strip()
 
+    @property
+    def kept_text(self) -> str:
+        """What outlives a draft: it can be put into the next."""
+        return self.register.text + self._inserted
+
     def begin(self, text: str = "") -> None:
         """A new draft: insert mode, nothing to undo. Register and last change stay."""
         self.mode = "insert"

@@ -44,6 +44,8 @@ class ViArea(PasteArea):
     def begin_vi(self) -> None:
         """The text is another one: it begins in insert mode, with nothing to undo."""
         if self.vi is not None:
+            kept = self.vi.kept_text
+            self._marks = {mark: held for mark, held in self._marks.items() if mark in kept}
             self.vi.begin(self._folded()[0])
         self._show_mode()
 

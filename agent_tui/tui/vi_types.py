@@ -70,3 +70,16 @@ class Target:
 
 Change = Callable[[str, int, int | None], Edit | None]
 """A change that can be made again: text, cursor, another count than the first time."""
+
+HELP = """\
+vi's keys are on (setting `vi_keys`); the mode stands above the composer, Enter sends in each.
+
+- `Esc` to normal mode; there a second one closes a list, or stops
+- `i` `a` `I` `A` `o` `O` to type
+- `h` `j` `k` `l` `w` `b` `e` `W` `B` `E` `0` `^` `$` `gg` `G` `{` `}` `%` `f` `F` `t` `T` `;` `,` \
+move; `j` and `k` go on through the history, `/` searches it
+- `d` `c` `y` with these, doubled, or with `iw` `aw` `i"` `a(` `ip` and the like; all take counts
+- `x` `X` `r` `s` `S` `D` `C` `Y` `J` `~` `p` `P`
+- `u` undoes, `Ctrl+R` redoes, `.` does the last change again
+- `v` `V` select
+"""

@@ -120,6 +120,25 @@ async def test_up_and_down_walk_the_history_at_the_edges_only(drive: Drive):
         assert d.draft == "draft\nsecond", "inside a text Up moves the cursor"
 
 
+async def test_a_draft_that_waits_behind_the_history_is_not_lost(drive: Drive):
+    async with drive() as d:
+        for text in ("one", "two"):
+            await d.type(text)
+            await d.press("enter")
+        await d.type("my draft")
+        await d.press("up", "enter")
+        assert d.conv.called("submit")[-1] == ("two",) and d.draft == "my draft"
+        await d.press("up", "backspace", "down")
+        assert d.draft == "tw", "what is changed is the draft now"
+        d.conv.set_status("ready")
+        await d.press("ctrl+c", "up", "up")
+        assert d.draft == "my draft", "and that before it is in the history"
+        await d.press("down", "down")
+        await d.type("mine")
+        await d.press("up", "ctrl+s")
+        assert d.draft == "mine"
+
+
 async def test_ctrl_r_searches_and_escape_brings_the_draft_back(drive: Drive):
     async with drive() as d:
         for text in ("fix the cart", "run the tests"):

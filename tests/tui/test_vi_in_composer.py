@@ -76,6 +76,8 @@ async def test_lines_history_and_search(vi: Any):
         assert d.draft == "second"
         await keys(d, "k", "j", "j")
         assert d.draft == "one\ntwo"
+        await keys(d, "k", "k", "x", "j", "j")
+        assert d.draft == "secon", "what is changed is the draft now"
         await keys(d, "g", "g", "d", "G", "/")
         assert d.app.composer.vi.mode == "insert", "what is looked for is typed"
         await d.type("fir")
@@ -153,6 +155,14 @@ async def test_it_is_switched_while_one_types(drive: Drive):
         await d.type("x")
         assert d.draft == "oxn"
         await d.until(lambda: "NORMAL" not in d.screen)
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+async def test_the_list_of_keys_tells_of_them(drive: Drive, wanted: bool):
+    async with drive(settings=SimpleNamespace(theme="dark", vi_keys=wanted)) as d:
+        told = await d.app.face._keys(d.conv, "")
+        assert ("vi's keys are on" in told.text) is wanted
+        assert "`stash`" in told.text and "`open_paste`" in told.text
 
 
 async def test_where_the_cursor_stands_in_each_mode(vi: Any):
