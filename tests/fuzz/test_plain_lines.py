@@ -7,6 +7,12 @@ from unittest.mock import MagicMock
 import pytest
 from hypothesis import example, given
 
+from agent_tui.conversation.events import (
+    PermissionRequestEvent,
+    QuestionKind,
+    ServerQuestionEvent,
+)
+from agent_tui.lines.questions import Approval, Consent, FormQuestion
 from agent_tui.lines.teller import Teller
 from tests.fuzz.entries import ENTRIES
 from tests.fuzz.nasty import ALL, acting, profile, texts
@@ -44,6 +50,32 @@ def test_C08_no_line_holds_what_a_terminal_obeys(name: str) -> None:
             assert set(acting(line)) <= {"U+0009"}, line
 
     check()
+
+
+@profile(40)
+@given(texts())
+@example(ALL)
+def test_C08_no_question_holds_what_a_terminal_obeys(text: str) -> None:
+    """Of an approval and of a server, as they are told."""
+    answers = MagicMock()
+    more = {"diff": text, "note": text, "server": text, "server_tool": text}
+    given_ = {text: text, "command": text}
+    approval = PermissionRequestEvent("r", "c", text, given_, None, text, None, **more)
+    said = [{"role": text, "content": [{"type": "text", "text": text}, {"media_type": text}]}]
+    details = {"model": text, "max_tokens": 5, "system_prompt": text, "messages": said,
+               "left_out": [text], "text": text, "stop_reason": text}  # fmt: skip
+    fields = {text: {"type": "string", "title": text, "enum": [text], "description": text}}
+    schema = {"type": "object", "properties": fields}
+    lines = Approval(approval, answers).told()
+    kinds: tuple[QuestionKind, ...] = ("url", "sampling", "sampling_result")
+    for kind in kinds:
+        event = ServerQuestionEvent("r", text, kind, text, None, text, details)
+        lines += Consent(event, answers, lambda url: None).told()
+    for kind in ("form", "login"):
+        event = ServerQuestionEvent("r", text, kind, text, schema, text)
+        lines += FormQuestion(event, answers).told()
+    for line in lines:
+        assert set(acting(line)) <= {"U+0009"}, line
 
 
 def test_something_is_told() -> None:
