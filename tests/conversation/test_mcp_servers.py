@@ -465,7 +465,7 @@ async def test_the_question_says_that_the_users_own_is_used_until_then(work: Pat
     asked, states, notices = await _opened(work, "no")
     (_, text, _) = asked.asked[0]
     assert f"From {work / '.mcp.json'}." in text
-    assert f"Your own one of {paths.mcp_file()} is used until then." in text
+    assert f"Until then your own one of {paths.mcp_file()} is used." in text
     assert states["one"] in ("connecting", "connected")
     assert f"that of {paths.mcp_file()} is used" in str(notices)
     asked, states, _ = await _opened(work)
