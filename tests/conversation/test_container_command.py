@@ -224,7 +224,7 @@ async def test_a_queued_message_carries_its_upload_and_keeps_it_when_edited(tmp_
         await talk.conversation.submit("with this")
         (item,) = talk.conversation.queue()
         talk.conversation.queue_lock(item.id)
-        talk.conversation.queue_edit(item.id, "with this file")
+        await talk.conversation.queue_edit(item.id, "with this file")
         gate.may_end(gate.begun[0])
         await talk.idle()
         talk.assert_accepted()

@@ -142,7 +142,7 @@ def test_resources_and_prompts_of_a_server_are_typed(
     terminal.send(TAB)
     terminal.wait_for(lambda _: terminal.draft().endswith("@zoo:zoo://cage/1"))
     terminal.enter()
-    terminal.wait_for("[with zoo://cage/1, 19 characters]")
+    terminal.wait_for("zoo://cage/1  19 characters")
     terminal.wait_ready()
     assert "[resource zoo://cage/1]\ninside zoo://cage/1" in api.requests()[-1].texts
     terminal.send("/zoo:fe")
