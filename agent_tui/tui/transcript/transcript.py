@@ -37,12 +37,12 @@ from agent_tui.tui.transcript.cursor import Cursor, is_prompt, opens, shows
 from agent_tui.tui.transcript.feed import Feed
 from agent_tui.tui.transcript.folding import Folding
 from agent_tui.tui.transcript.frames import Frames
+from agent_tui.tui.transcript.handling import Handling
 from agent_tui.tui.transcript.intake import ArrivalClock, Intake
 from agent_tui.tui.transcript.layout import Layout, Spot
 from agent_tui.tui.transcript.lines import Look, Palette
 from agent_tui.tui.transcript.notices import Level, NoticeBlock, SeparatorBlock
 from agent_tui.tui.transcript.painting import Painter
-from agent_tui.tui.transcript.parts import Picture
 from agent_tui.tui.transcript.searching import Searching, SearchState
 from agent_tui.tui.transcript.stage import Stage
 from agent_tui.tui.transcript.ticking import Ticking
@@ -103,6 +103,10 @@ class Transcript(ScrollView):
         self._ticking = Ticking(self, self._feed, self._view, self._tick)
         self._cursor = Cursor(self._layout, self._view, self._painter)
         self._folding = Folding(self, self._layout, self._view, self._modes, self._settle_soon)
+        self._handling = Handling(
+            self, self._layout, self._view, self._folding,
+            finish=self._frames.finish, show=self._settle, folded=self._drop_selection,
+        )  # fmt: skip
         self._searching = Searching(
             self, self._layout, self._view, self._modes,
             finish=self._frames.finish, show=self._show, tell=self._tell_search,
@@ -450,47 +454,12 @@ class Transcript(ScrollView):
         self._drop_selection()
         self._settle()
 
-    def _toggle(self, block: Block) -> None:
-        self._frames.finish()
-        if block.foldable:
-            self._folding.one(block)
-            self._drop_selection()
-        if isinstance(block, ToolBlock):
-            self.post_message(self.ToolOpened(self, block.call_id))
-        # The line that was clicked stays under the pointer.
-        if self._view.following and self._view.frame:
-            self._view.following = False
-            self._view.top = self._view.frame[0].spot
-            self._view.settle()
-            self._view.catch_end()
-            self._place()
-        self._settle()
-
     def on_click(self, event: events.Click) -> None:
         if self.text_selection is not None or event.button != 1:
             return
         offset = event.get_content_offset(self)
-        if offset is None or not 0 <= offset.y < len(self._view.frame):
-            return
-        spot = self._view.frame[offset.y].spot
-        block = self._layout.blocks[spot.block]
-        gap = block.gap if spot.part == 0 else block.parts[spot.part].gap
-        if spot.row < gap:
-            return
-        if pictures := block.parts[spot.part].pictures:
+        if offset is not None and self._handling.click(offset.y):
             event.stop()
-            self._show_pictures(block, pictures[0])
-        elif block.folds_at(spot.part):
-            event.stop()
-            self._toggle(block)
-
-    def _show_pictures(self, block: Block, first: Picture | None = None) -> bool:
-        pictures = list(block.pictures())
-        if not pictures:
-            return False
-        at = pictures.index(first) if first in pictures else 0
-        self.post_message(self.ImageWanted(self, pictures, at))
-        return True
 
     # --- keys (keys.py, "transcript") --------------------------------------------------
 
@@ -498,10 +467,8 @@ class Transcript(ScrollView):
         """Fold or open the block under the cursor; on a match of a search: stay there."""
         if self._searching.active:
             self.post_message(self.SearchKept(self))
-        elif (block := self._cursor.block) is not None and (
-            block.foldable or not self._show_pictures(block)
-        ):
-            self._toggle(block)
+        elif self._cursor.block is not None:
+            self._handling.enter(self._cursor.block)
 
     def action_next(self) -> None:
         self._next(1)
@@ -562,7 +529,7 @@ class Transcript(ScrollView):
     def action_view_image(self) -> None:
         """The images of the block that the cursor is on, or of the match."""
         block = self._searching.block or self._cursor.block
-        if block is None or not self._show_pictures(block):
+        if block is None or not self._handling.look(block):
             self.post_message(m.Flash("There is no image in this block."))
 
     def action_stop_block(self) -> None:
