@@ -155,3 +155,25 @@ def test_atomic_write_that_fails_leaves_the_old(tmp_path: Path, monkeypatch: pyt
 
 def test_project_config_is_in_the_project(tmp_path: Path):
     assert paths.project_config(tmp_path) == tmp_path / ".agent-tui" / "config.toml"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Written to /home/ann/config.toml", "Written to ~/config.toml"),
+        ("in /home/ann and below", "in ~ and below"),
+        ("/home/anna/config.toml", "/home/anna/config.toml"),
+        ("/backup/home/ann/x", "/backup/home/ann/x"),
+        ("/home/ann-old/x, /home/ann/y", "/home/ann-old/x, ~/y"),
+    ],
+)
+def test_a_home_folder_is_shown_as_a_tilde(
+    monkeypatch: pytest.MonkeyPatch, text: str, shown: str
+) -> None:
+    monkeypatch.setenv("HOME", "/home/ann")
+    assert paths.with_tilde(text) == shown
+
+
+def test_a_home_that_is_the_root_is_not_shortened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/")
+    assert paths.with_tilde("/etc/hosts") == "/etc/hosts"

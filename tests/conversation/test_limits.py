@@ -78,3 +78,16 @@ def test_a_run_that_ends_by_itself_was_not_stopped():
     purse.dollars = 5.0
     assert limits.after_turn(goes_on=False) is False
     assert limits.reached is None
+
+
+def test_a_limit_is_said_as_people_write_it():
+    one = Limits(max_turns=1)
+    one.begin()
+    assert one.after_turn(goes_on=True)
+    assert one.reached == "the limit of 1 turn is reached (max_turns)"
+    for dollars, written in ((0.2, "$0.20"), (2.5, "$2.50"), (0.005, "$0.005")):
+        purse = Purse()
+        limits = Limits(max_cost=dollars, spent=purse)
+        limits.begin()
+        purse.dollars = dollars
+        assert limits.why_spent() == f"the limit of {written} is reached (max_cost)"

@@ -27,7 +27,8 @@ async def test_it_shows_what_will_run_and_the_answers(drive: Drive):
         await asked(d, command="git push --force origin main")
         assert "shell wants to run" in d.screen
         assert "git push --force origin main" in d.screen
-        assert "a always for shell:" in d.screen
+        assert "F4 r no, with a reason" in d.screen
+        assert "F4 a always for shell:" in d.screen
 
 
 @pytest.mark.parametrize(

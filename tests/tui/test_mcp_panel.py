@@ -142,3 +142,11 @@ async def test_what_an_event_names_is_drawn_anew(drive: Drive):
         changed(d, server("b", "failed", 0, error="it is gone"))
         await d.until(lambda: "✗ b" in panel(d))
         assert "✓ a" in panel(d)
+
+
+async def test_a_servers_name_is_not_cut_for_what_stands_beside_it(drive: Drive):
+    shop = server("shop-of-animals", running_calls=1, tools=13, latency_ms=12.4)
+    async with drive(conv=conversation(shop), size=(100, 30)) as d:
+        await d.press("f7")
+        await d.until(lambda: "shop-of-animals" in panel(d).split("\n")[2])
+        assert "1 call running" in panel(d).split("\n")[2]

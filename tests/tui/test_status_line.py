@@ -97,3 +97,27 @@ async def test_a_silent_server_is_seen_and_counted_towards_the_next_try(drive: D
         d.clock.pass_(50)
         d.app.view.tick()
         await d.until(lambda: "silent for" not in d.screen.splitlines()[-1])
+
+
+async def test_how_to_stop_stays_in_sight_when_the_server_is_silent(drive: Drive):
+    async with drive(size=(100, 20)) as d:
+        d.app.status_line.state.status = "waiting"
+        d.app.status_line.state.silent_s, d.app.status_line.state.silence_limit_s = 42, 120
+        d.app.status_line.hints = (("Enter", "steer"), ("Tab", "follow-up"), ("Esc", "stop"))
+        d.app.status_line.refresh()
+        await d.until(lambda: "silent for 42 of 120 s" in last(d) and "Esc stop" in last(d))
+
+
+async def test_the_way_back_is_not_the_hint_that_is_left_out(drive: Drive):
+    async with drive(size=(80, 20)) as d:
+        many = (("Enter", "edit"), ("d", "withdraw"), ("p", "steer"), ("m", "follow-up"),
+                ("s", "send now"), ("Space", "pause"), ("Esc", "back"))  # fmt: skip
+        d.app.status_line.hints = many
+        await d.until(lambda: "Enter edit  Esc back" in last(d))
+
+
+async def test_what_flashes_is_said_whole(drive: Drive):
+    async with drive(size=(80, 20)) as d:
+        words = "Sent the last answer (58 characters) to the terminal (OSC 52)."
+        d.app.flash(words)
+        await d.until(lambda: words in last(d))
