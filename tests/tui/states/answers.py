@@ -61,8 +61,10 @@ async def thinking_is_open(user: User) -> None:
     await user.sees("That is a query")
 
 
-@state({"blocks": [{"type": "redacted_thinking", "data": "RU5DUllQVEVE"},
-                   {"type": "text", "text": "It asks the database once for each item."}]})  # fmt: skip
+@state({"blocks": [
+    {"type": "redacted_thinking", "data": "RU5DUllQVEVE"},
+    {"type": "text", "text": "It asks the database once for each item."},
+]})  # fmt: skip
 async def thinking_is_redacted(user: User) -> None:
     await user.ask("why is checkout slow?", "once for each item")
 
@@ -105,8 +107,8 @@ async def lists_within_lists(user: User) -> None:
 
 
 SCRIPTS = (
-    "| 言語 | 挨拶 | 長さ |\n|---|---|--:|\n| 日本語 | こんにちは世界 | 7 |\n| 한국어 | 안녕하세요 | 5 |\n"
-    "| עברית | שלום עולם | 9 |\n| العربية | مرحبا بالعالم | 13 |\n| emoji | 👩‍💻 👍🏽 🇩🇪 ✅ | 4 |\n\n"
+    "| 言語 | 挨拶 | 長さ |\n|---|---|--:|\n| 日本語 | こんにちは世界 | 7 |\n| 한국어 | 안녕하세요 | 5 |\n"  # noqa: E501
+    "| עברית | שלום עולם | 9 |\n| العربية | مرحبا بالعالم | 13 |\n| emoji | 👩‍💻 👍🏽 🇩🇪 ✅ | 4 |\n\n"  # noqa: E501
     "全角文字がたくさん並んでいるとても長い行でも、端で正しく折り返されなければなりません。句読点も行頭に来ません。\n\n"
     "e\u0301 and é, ｆｕｌｌ ｗｉｄｔｈ, a\u0308ther; שלום, then English."
 )

@@ -23,11 +23,6 @@ async def paste_is_collapsed(user: User) -> None:
 
 
 @state()
-async def paste_is_short(user: User) -> None:
-    await user.paste("def total(items):\r    return sum(items)\r")
-
-
-@state()
 async def commands_complete(user: User) -> None:
     await user.type("/co")
     await user.sees("/container", "/copy")
@@ -52,18 +47,6 @@ async def history_is_searched(user: User) -> None:
     await user.press("ctrl+r")
     await user.type("slow")
     await user.sees("why is checkout slow?")
-
-
-@state({"text": "It asks once for each item."})
-async def history_is_walked(user: User) -> None:
-    await user.ask("why is checkout slow?", "once for each item")
-    await user.press("up")
-
-
-@state()
-async def draft_is_cleared(user: User) -> None:
-    await user.type("never mind")
-    await user.press("ctrl+c")
 
 
 @state()

@@ -7,13 +7,16 @@ HTTP on loopback. Fixed are: clocks, how long a tool took, the folder's name, re
 """
 
 import asyncio
+import json
 import sys
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import pytest
 from textual import events
@@ -21,18 +24,22 @@ from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
 import agent_tui.tui
+from agent_tui import heap
 from agent_tui.agent import tool_batch
 from agent_tui.conversation import container_watch, endpoint, mending, retry, usage
 from agent_tui.conversation.commands import container as container_command
 from agent_tui.conversation.session_wish import SessionWish
-from agent_tui.mcp_servers import lenient
-from agent_tui.offline import ContainerOptions, OfflineServer, Scenario, containers
+from agent_tui.mcp_servers import connection, lenient
+from agent_tui.offline import ContainerOptions, OfflineServer, Scenario, containers, file_store
 from agent_tui.offline.scenarios import _reply
 from agent_tui.offline.wire import stream_events
+from agent_tui.sessions import store
 from agent_tui.settings import load_settings
+from agent_tui.tui import clipboard
 from agent_tui.tui.app import AgentTuiApp
 from agent_tui.tui.panels.container_panel import ContainerPanel
 from agent_tui.tui.starter import Starter
+from agent_tui.tui.status_line import StatusLine
 
 NOW = 1_796_119_200.0
 """2026-12-01 10:00 UTC, when every picture is taken."""
@@ -40,11 +47,13 @@ NOW = 1_796_119_200.0
 TOOK_MS = 120
 """What each tool took."""
 
-BOUND_S = 15.0
+BOUND_S = 30.0
 """Nothing takes so long unless it never comes."""
 
 Turn = dict[str, Any]
 Play = Callable[["User"], Awaitable[None]]
+
+ZOO = str(Path(__file__).parents[2] / "mcp_servers" / "zoo.py")
 
 FILES = {
     ".git/HEAD": "ref: refs/heads/main\n",
@@ -56,6 +65,7 @@ FILES = {
     "tests/test_cart.py": "def test_total():\n    assert total([]) == 0\n",
     "tests.sh": "echo '....................F....'\necho FAILED tests/test_cart.py; exit 1\n",
     "wait.sh": "echo collecting ...\necho '....................F....'\nexec sleep 600\n",
+    "zoo.sh": 'exec {python} -S -E -u {zoo} "$1"\n',
     "README.md": "# shop\n\nA small shop.\n",
 }
 """The working folder, ~/src/shop."""
@@ -67,7 +77,9 @@ class State:
 
     turns: what the server answers, in order (Scenario); None: the demo answers. flags: settings.
     allow: tools that need no approval. files: more of them in the folder. key: whether there is
-    a key at all. before: played in an app that was closed before this one opened.
+    a key at all. servers: MCP servers by name, as in mcp.json. wish: which session (SessionWish).
+    patient: False waits no time between tries. before: played in an app that was closed before
+    this one opened.
     """
 
     name: str
@@ -83,6 +95,7 @@ class State:
     patient: bool = True
     no_rules: bool = False
     before: Play | None = None
+    servers: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 STATES: dict[str, State] = {}
@@ -113,6 +126,11 @@ def recorded(name: str) -> Turn:
     """An answer as it was recorded at the service."""
     path = Path(__file__).parents[2] / "data" / "recordings" / f"{name}.sse"
     return {"raw_sse": path.read_text("utf-8")}
+
+
+def zoo(animal: str, **more: Any) -> dict[str, Any]:
+    """An MCP server of tests/mcp_servers/zoo.py, as an entry of mcp.json."""
+    return {"command": "sh", "args": ["zoo.sh", animal], **more}
 
 
 class Clock:
@@ -184,7 +202,7 @@ class User:
         before = ""
         for _ in range(400):
             await self._handled()
-            if app.grown:
+            if app.grown and not before:
                 app.transcript._tick()
                 app.view.tick()
             now = self._screen
@@ -204,7 +222,7 @@ class User:
         driver.send_message(event)
 
     async def _handled(self) -> None:
-        for _ in range(4):
+        for _ in range(3):
             await self._pilot._wait_for_screen()
         self._app.screen._on_timer_update()
 
@@ -213,8 +231,7 @@ class User:
         while not condition():
             if time.monotonic() > until:
                 raise AssertionError(f"never came: {what}\n{self._screen}")
-            await self._handled()
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(0.02)
 
     @property
     def _screen(self) -> str:
@@ -273,7 +290,11 @@ class Picture:
         cwd = self._home / "src" / "shop"
         for path, text in (FILES | state.files).items():
             (cwd / path).parent.mkdir(parents=True, exist_ok=True)
-            (cwd / path).write_text(text.replace("{python}", sys.executable))
+            (cwd / path).write_text(text.replace("{python}", sys.executable).replace("{zoo}", ZOO))
+        (self._home / ".agent-tui").mkdir(mode=0o700)
+        (self._home / ".agent-tui" / "mcp.json").write_text(
+            json.dumps({"mcpServers": state.servers})
+        )
         self._patch.chdir(cwd)
         if state.turns is None:
             return self._take(state, clock, cwd, {}, size, theme)
@@ -309,11 +330,9 @@ class Picture:
             async def run_before(pilot: Pilot[Any]) -> None:
                 user = User(app, pilot, clock)
                 try:
-                    if play is state.play and state.name.startswith("starting"):
-                        await play(user)
-                    else:
+                    if play is not state.play or "picked_at" not in state.name:
                         await user._attached()
-                        await play(user)
+                    await play(user)
                     await user.settles()
                 except BaseException as error:
                     failure.append(error)
@@ -349,9 +368,25 @@ def fix(patch: pytest.MonkeyPatch, clock: Clock, *, patient: bool) -> None:
     for module in (containers, container_command):
         patch.setattr(module, "time", _Time(clock))
     patch.setattr(lenient, "time", SimpleNamespace(monotonic=lambda: 1.0))
-    jitter = 1.0 if patient else 0.01
+    jitter = 20.0 if patient else 0.01
     patch.setattr(retry, "random", SimpleNamespace(uniform=lambda low, high: jitter))
     patch.setattr(endpoint, "LOOPBACK_SERVERS", {})
+    ids = (f"{number:032x}" for number in count(0x5E551043 << 96))
+    patch.setattr(store, "new_id", lambda: next(ids))
+    for module in (containers, file_store):
+        numbers = count(0xC0)
+        fixed = SimpleNamespace(uuid4=lambda numbers=numbers: UUID(int=next(numbers)))
+        patch.setattr(module, "uuid", fixed)
+    patch.setattr(connection, "_pause_s", lambda _: 3600.0)
+    patch.setattr(
+        connection.ServerConnection, "retry_in_s",
+        property(lambda self: None if self._retry_at is None else 12.0),
+    )  # fmt: skip
+    # Else the collector would be told to keep every app that a picture was taken of.
+    patch.setattr(heap, "settle", lambda: None)
+    # What flashes on the last line stays: real seconds pass while a picture is taken.
+    patch.setattr(StatusLine, "set_timer", lambda *_: SimpleNamespace(stop=lambda: None))
+    patch.setattr(clipboard, "helpers", lambda *_: [])
     wall = {
         ContainerPanel: clock.wall, container_watch.ContainerWatch: clock.wall,
         mending.Mending: clock.wall, usage.UsageMeter: clock.monotonic,
@@ -379,4 +414,3 @@ class _Time:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(time, name)
-

@@ -78,16 +78,6 @@ async def more_than_fits(user: User) -> None:
     await user.sees("more")
 
 
-@state(RUNS, {"text": "As you say: no db.py."}, allow=("shell",))
-async def sent_now(user: User) -> None:
-    await user.say("find out why checkout is slow and fix it")
-    await user.sees("F....")
-    await user.say("don't touch db.py, it is generated")
-    await user.sees("after")
-    await user.press("f3", "s")
-    await user.settles()
-
-
 @state(
     {"tool_calls": [{"name": "shell", "input": {"command": "until [ -e go ]; do sleep .02; done"}},
                     {"name": "shell", "input": {"command": "touch go"}}]},
