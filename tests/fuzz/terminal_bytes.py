@@ -22,7 +22,8 @@ _ALLOWED = re.compile(
     | \x1b\]52;c; (?P<clipboard> [A-Za-z0-9+/=]* ) (?: \x07 | \x1b\\ )
     | \x1b\]8; (?: id=[\w-]* )? ; (?P<link> [!-:<-~]* ) \x1b\\
     | \x1b\]9;4; \d (?: ;\d+ )? \x07                           # progress
-    | \x1b\]9; (?P<notification> agent-tui[^\x00-\x1f\x7f-\x9f;]* ) \x07
+    | \x1b\]9; (?P<notification> agent-tui[^\x00-\x1f\x7f-\x9f]{0,300} ) \x07
+    | \x1b\]22; [a-z-]{0,20} \x07                              # the pointer's shape
     | (?P<bell> \x07 )
     | \r\n | \n
     """,

@@ -86,6 +86,14 @@ def assert_safe(d: Driven) -> None:
     assert all(link == "" or link.startswith(("http://", "https://")) for link in written.links)
 
 
+def assert_rows_safe(d: Driven) -> None:
+    """Also the rows of the transcript that are not in sight."""
+    layout = d.app.transcript._layout
+    for block, part in layout.parts_from(0, 0):
+        for line in layout.rows(block, part):
+            assert acting(line.shown) == [], repr(line.shown)
+
+
 async def shown(d: Driven, name: str, text: str) -> None:
     work = ENTRIES[name](d, text)
     if work is not None:
@@ -93,10 +101,12 @@ async def shown(d: Driven, name: str, text: str) -> None:
     await d.until(lambda: d.app.transcript.quiet)
     await d.settle()
     assert_safe(d)
+    assert_rows_safe(d)
     d.app.transcript.toggle_tools()
     d.app.transcript.toggle_thinking()
     await d.until(lambda: d.app.transcript.quiet)
     assert_safe(d)
+    assert_rows_safe(d)
     d.app.transcript.toggle_tools()
     d.app.transcript.clear()  # so that it does not slow down what comes
     assert d.app.is_running and d.app.return_code is None
