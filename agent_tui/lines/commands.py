@@ -40,7 +40,8 @@ class LineCommands:
 
     def add(self, conversation: "Conversation") -> None:
         table: list[tuple[str, str, str, Work]] = [
-            ("stop", "/stop", "stop the run, pause the queue (or Ctrl+C)", self._stop),
+            ("stop", "/stop [N [REASON]]", "stop the run (or Ctrl+C); N: one call", self._stop),
+            ("calls", "/calls", "the calls that are under way, with their numbers", self._calls),
             ("queue", "/queue [TEXT]", "what waits; with TEXT: a follow-up", self._queue),
             ("withdraw", "/withdraw [N]", "take a message back from the queue", self._withdraw),
             ("change", "/change N TEXT", "give a message of the queue another text", self._change),
@@ -49,6 +50,7 @@ class LineCommands:
             ("demote", "/demote N", "make steering a follow-up", self._demote),
             ("now", "/now", "send steering now; calls not begun are skipped", self._now),
             ("pause", "/pause", "pause the queue; again: resume it", self._pause),
+            ("tour", "/tour", "where the tour is", self._tour),
             ("output", "/output [N]", "all that a tool gave; N: counted from the last", self._out),
             ("status", "/status", "what goes on, and what waits for you", self._status),
             ("again", "/again", "tell the question that waits once more", self._tell_again),
@@ -57,10 +59,27 @@ class LineCommands:
             conversation.add_command(name, usage, help_, work)
 
     async def _stop(self, conversation: "Conversation", arguments: str) -> CommandResult:
+        number, _, reason = arguments.partition(" ")
+        if number:
+            return self._stop_call(conversation, number, reason.strip())
+        stopped = conversation.user_commands.stop()
         if conversation.status == "ready":
-            return CommandResult(error="Nothing runs.")
+            return CommandResult(error=None if stopped else "Nothing runs.")
         conversation.abort()
         return CommandResult()
+
+    def _stop_call(self, conversation: "Conversation", number: str, reason: str) -> CommandResult:
+        ids = list(self._teller.calls)
+        if not number.isdecimal() or not 1 <= int(number) <= len(ids):
+            return CommandResult(error=f"There is no call {clean(number)}: /calls lists them.")
+        if not conversation.abort_tool(ids[int(number) - 1], reason):
+            return CommandResult(error="Only a call that has not ended can be stopped.")
+        return CommandResult(text="That call is stopped; the run goes on.")
+
+    async def _calls(self, conversation: "Conversation", arguments: str) -> CommandResult:
+        calls = list(self._teller.calls.values())
+        self._print([f"{n}, {call}" for n, call in enumerate(calls, 1)])
+        return CommandResult(text="" if calls else "No call is under way.")
 
     async def _queue(self, conversation: "Conversation", arguments: str) -> CommandResult:
         if arguments:
@@ -139,6 +158,12 @@ class LineCommands:
             return CommandResult()
         conversation.queue_pause()
         return CommandResult(text="The queue is paused; /pause resumes it.")
+
+    async def _tour(self, conversation: "Conversation", arguments: str) -> CommandResult:
+        return CommandResult(
+            text="The tour is one of the screen and its keys. Here /help tells all there is; "
+            "in the demo, tour as a message shows calls, a failure and steering."
+        )
 
     async def _out(self, conversation: "Conversation", arguments: str) -> CommandResult:
         outputs = self._teller.outputs

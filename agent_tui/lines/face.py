@@ -74,6 +74,8 @@ class LinesFace:
 
     def say(self, lines: Sequence[str]) -> None:
         """Safe lines."""
+        if lines:
+            self.teller.interrupted()
         self.editor.say(*lines)
 
     def _setting(self, name: str, default: Any) -> Any:
@@ -102,13 +104,14 @@ class LinesFace:
         if self._left is not None and not self._left.done():
             self._left.set_result(code)
 
-    async def _begin(self) -> None:
+    async def _begin(self) -> "Conversation | None":
+        """The conversation; None, and said why, when there is none."""
         try:
             conversation = await self._open(self)
         except Exception as error:
             log.exception("no conversation could be opened")
             self.say([f"Error: {clean(str(error) or type(error).__name__)}. Enter tries again."])
-            return
+            return None
         finally:
             heap.settle()
         self._show(conversation)
@@ -118,6 +121,7 @@ class LinesFace:
         held, self._held = self._held, []
         for text, follow_up in held:
             await self._send(text, follow_up=follow_up)
+        return conversation
 
     def _show(self, conversation: "Conversation") -> None:
         if self._unsubscribe is not None:
@@ -188,8 +192,7 @@ class LinesFace:
         if conversation is None:
             return
         lines = self.teller.apply(event)
-        if lines:
-            self.say(lines)
+        self.editor.say(*lines)
         match event.type:
             case "permission_request":
                 self.questions.ask(Approval(event, conversation))
@@ -229,9 +232,13 @@ class LinesFace:
         conversation = self.conversation
         if self._secret is not None:
             return self._secret_is(None)
-        if conversation is not None and conversation.status not in ("ready", "stopping"):
-            conversation.abort()
-            return
+        if conversation is not None:
+            stopped = conversation.user_commands.stop()
+            if conversation.status not in ("ready", "stopping"):
+                conversation.abort()
+                return
+            if stopped:
+                return
         if not self.editor.is_empty:
             text = self.editor.draft
             self.editor.clear()
@@ -353,10 +360,13 @@ class LinesFace:
         if before is None or before.status != "ready":
             self.say(["The key is stored; it is used from the next start on."])
             return
+        goes_on = before.session.id if before.messages and before.keeps else ""
         self.conversation = None
         await before.close()
-        self.say(["The key is stored. This is a new conversation, with that key."])
-        await self._begin()
+        now = await self._begin()
+        if goes_on and now is not None:
+            self._result(await now.command(f"/resume {goes_on}"))
+        self.say(["The key is stored, and used from now on."])
 
     # --- opening.Asker ------------------------------------------------------------------------
 

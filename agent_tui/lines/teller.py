@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from agent_tui.agent.events import ToolExecutionEndEvent
 from agent_tui.agent.messages import (
     AssistantMessage,
     BashExecutionMessage,
     CompactionSummaryMessage,
     CustomMessage,
     TextContent,
-    ToolResultMessage,
     UserMessage,
 )
 from agent_tui.conversation.events import QueueChangedEvent, QueueEntry, RetryEvent
@@ -70,6 +70,9 @@ class Teller:
         self._thought_since = 0.0
         self._queue: dict[str, QueueEntry] = {}
         self._paused = False
+        self._commands: set[str] = set()
+        self.calls: dict[str, str] = {}
+        """Calls that are under way or being written: what each is, by its id."""
         self.outputs: list[tuple[str, str]] = []
         """(tool, whole output) of the tools that ended, for /output."""
 
@@ -79,10 +82,13 @@ class Teller:
         if event.type == "tool_execution_update":
             return []
         told = self._whole(event)
-        if told and self._prose is not None:
-            # What comes between two sentences of an answer: the next one says whose it is.
-            self._continued = True
+        if told:
+            self.interrupted()
         return told
+
+    def interrupted(self) -> None:
+        """Something else was said: the next sentence of an answer says whose it is."""
+        self._continued = self._said and self._prose is not None
 
     # --- an answer as it streams -----------------------------------------------------------
 
@@ -111,6 +117,7 @@ class Teller:
                 took = max(0.0, self._clock() - self._thought_since)
                 return [*told, f"Thinking: done after {duration(took)}."]
             case "toolcall_start":
+                self.calls[event.block.id] = f"{clean(event.block.name)}, being written"
                 return [f"Tool {clean(event.block.name)}: the model writes its arguments."]
             case "opaque" if event.phase == "end" and event.block is not None:
                 return self._opaque(event.block.raw)
@@ -181,15 +188,21 @@ class Teller:
             case "tool_execution_start":
                 asked = "" if _direct(event.caller) else ", asked by a program"
                 name = clean(event.tool_name)
-                return [f"Tool {name}{asked}: {what_runs(event.tool_name, event.arguments)}"]
+                told = what_runs(event.tool_name, event.arguments)
+                self.calls[event.tool_call_id] = f"{name}: {told}"
+                return [f"Tool {name}{asked}: {told}"]
             case "tool_execution_end":
-                return self._tool_ended(event.tool_name, event.result, event.duration_ms)
+                self.calls.pop(event.tool_call_id, None)
+                return self._tool_ended(event)
             case "agent_end":
+                self.calls.clear()
                 return [*self._end(), *_ended(event.reason)]
             case "queue_changed":
                 return self._queue_changed(event)
             case "queue_delivered":
                 return [f"Delivered: {brief(event.text)}; {clean(event.landed)}."]
+            case "user_command":
+                return self._command(event)
             case "container_changed":
                 return self._container(event)
             case "mcp_server_changed":
@@ -216,22 +229,37 @@ class Teller:
                 return said(message)
             case AssistantMessage():
                 return [*self._end(), *ending(message)]
-            case BashExecutionMessage():
-                self.outputs.append(("your command", message.output))
+            case BashExecutionMessage() if message.id not in self._commands:
                 return [f"Command: {brief(message.command)}", *self._some(message.output)]
             case CompactionSummaryMessage():
                 return ["Compaction: earlier turns were summed up."]
             case _:
                 return []
 
-    def _tool_ended(self, name: str, result: ToolResultMessage, ms: int) -> list[str]:
+    def _command(self, event: Any) -> list[str]:
+        """What the user runs with ! (its output goes to the model with the next message) or !!."""
+        if event.state == "running":
+            if event.id in self._commands:
+                return []
+            self._commands.add(event.id)
+            kept = ", kept out of the context" if event.exclude else ""
+            return [f"Command: {brief(event.command)}{kept}"]
+        self.outputs.append((f"!{event.command}", event.text))
+        if event.state == "stopped":
+            ended = "stopped"
+        else:
+            ended = "done" if not event.exit_code else f"ended with code {event.exit_code}"
+        return [f"Command: {ended}.", *self._some(event.text)]
+
+    def _tool_ended(self, event: ToolExecutionEndEvent) -> list[str]:
+        name, result, ms = event.tool_name, event.result, event.duration_ms
         text = "\n".join(b.text for b in result.content if isinstance(b, TextContent))
         self.outputs.append((name, text))
         del self.outputs[:-100]
         images = sum(block.type == "image" for block in result.content)
         also = f", {counted(images, 'image')}" if images else ""
         lines = len(text.rstrip("\n").split("\n")) if text.strip() else 0
-        ended = "failed" if result.is_error else "done"
+        ended = "failed" if event.is_error else "done"
         head = f"Tool {clean(name)}: {ended} after {duration(ms / 1000)}"
         return [f"{head}, {counted(lines, 'line')}{also}.", *self._some(text)]
 
@@ -378,8 +406,8 @@ def _server(event: Any) -> list[str]:
 
 
 def _ended(reason: str) -> list[str]:
-    if not reason or reason == USUAL_END:
-        return []
+    if not reason or reason == USUAL_END or reason.startswith("the request failed"):
+        return []  # the answer itself has said so
     return [f"End: {clean(reason).rstrip('.')}."]
 
 

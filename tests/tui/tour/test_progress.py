@@ -33,6 +33,9 @@ def test_a_message_that_is_withdrawn_or_edited_counts_one_that_goes_out_does_not
     progress.apply(queue(("1", "a", "taken")))
     progress.apply(QueueDeliveredEvent("1", "follow_up", "a", "turn 2"))
     progress.apply(queue())
+    progress.apply(queue(("1b", "a", "queued")))
+    progress.apply(QueueDeliveredEvent("1b", "follow_up", "a", "turn 3"))
+    progress.apply(queue())
     assert progress.times("requeued") == 0 and not progress.waiting
     progress.apply(queue(("2", "b", "queued")))
     progress.apply(queue(("2", "b", "paused")))
