@@ -212,10 +212,12 @@ async def _readable(request: Any, response: Any, news: HttpNews) -> Any:
     request_id = _id_of(request) if request.method == "POST" else None
     if request_id is None and not (request.method == "GET" and "html" in kind):
         return response
-    if kind == "application/json":
-        body = await response.aread()
+    is_json = kind == "application/json"
+    body = await response.aread() if is_json or (request_id and "html" not in kind) else b""
+    # Some call it text, or nothing.
+    if is_json or body.lstrip().startswith(b"{"):
         better = await _mended(body, news, request_id)
-        if better is body:
+        if better is body and is_json:
             return response
         session = response.headers.get("mcp-session-id")
         return _answer(request, response.status_code, better, session)

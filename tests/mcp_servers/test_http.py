@@ -153,6 +153,7 @@ async def test_a_server_that_is_away_for_a_while_comes_back(keeper: Keeper, monk
         (404, "nothing", "text/plain", "there is nothing at this address (HTTP 404)"),
         (403, '{"error": "no seat"}', "application/json", 'HTTP 403 Forbidden: {"error": "no'),
         (200, "<h1>Welcome</h1>", "text/html", "is no MCP server: it sent a web page"),
+        (200, "hello", "text/plain", "is no MCP server: it sent text/plain"),
         (200, "{", "application/json", "answer cannot be read: it is not valid JSON"),
     ],
 )
@@ -247,6 +248,20 @@ async def test_a_redirect_to_another_server_is_not_followed_and_named(keeper: Ke
         assert snapshot.error == (
             "it redirects to https://login.example/in: if that is the server, give its address"
         )
+
+
+@pytest.mark.parametrize("kind", ["text/plain; charset=utf-8", "application/json-rpc", "x"])
+async def test_an_answer_is_taken_by_what_it_is_whatever_it_is_called(keeper: Keeper, kind: str):
+    def refuse(visit: Visit) -> bool:
+        reply = visit.reply
+        visit.reply = lambda status, body="", _="", **more: reply(status, body, kind, **more)  # type: ignore[method-assign]
+        return False
+
+    with HttpZoo(refuse=refuse) as zoo:
+        zoo.answers_in_json = True
+        add(keeper, zoo.url, type="http")
+        await keeper.state("zoo", "connected")
+        assert text_of(await keeper.call("zoo__echo", text="x")) == "x"
 
 
 async def test_a_redirect_within_the_server_is_followed(keeper: Keeper):
