@@ -4,7 +4,7 @@ import base64
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent_tui.tui import terminal_images as drawing
@@ -33,6 +33,7 @@ def test_only_terminals_that_may_draw_are_asked(environ: dict[str, str], said: s
     assert can_draw(environ).startswith(said)
 
 
+@example(bytes(range(256)) * 40)
 @given(st.binary(min_size=1, max_size=20_000))
 def test_kitty_gets_the_very_bytes_in_pieces_of_4096(data: bytes) -> None:
     pieces = list(drawing.kitty_image(7, data))
