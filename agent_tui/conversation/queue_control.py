@@ -18,8 +18,8 @@ from agent_tui.conversation.events import (
     QueueEntry,
 )
 from agent_tui.conversation.mentions.attachments import Attachments
-from agent_tui.conversation.user_commands import UserCommands
 from agent_tui.conversation.results import CommandResult
+from agent_tui.conversation.user_commands import UserCommands
 
 log = logging.getLogger(__name__)
 

@@ -34,6 +34,19 @@ async def test_a_text_file_stands_behind_what_was_typed(tmp_path: Path) -> None:
         assert [(a.name, a.about) for a in message.attachments] == [("cart.py", "2 lines")]
 
 
+@pytest.mark.parametrize("text", ["see @cart.py.", "(@cart.py)", "@cart.py, please", "@cart.py?"])
+async def test_the_sign_that_ends_a_sentence_is_no_part_of_a_name(
+    tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "cart.py").write_text("x")
+    (tmp_path / "cart.py!").write_text("y")
+    async with talking(cwd=tmp_path) as talk:
+        message = await talk.conversation.message_of(text)
+        assert [a.name for a in message.attachments] == ["cart.py"]
+        whole = await talk.conversation.message_of("see @cart.py!")
+        assert [a.name for a in whole.attachments] == ["cart.py!"], "a name that there is"
+
+
 async def test_a_long_file_is_cut_as_the_tool_read_cuts_it(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("".join(f"line {n}\n" for n in range(1, 5001)))
     async with talking({"text": "Yes."}, cwd=tmp_path) as talk:
