@@ -33,7 +33,8 @@ def test_a_command_is_shown_while_it_runs_with_its_time_and_how_to_stop_it() -> 
 
 def test_its_message_makes_no_second_block() -> None:
     page = Page()
-    page.apply(running("one\n"), UserCommandEvent("b1", "make", False, "stopped", "one\n"))
+    page.apply(running(), UserCommandEvent("b1", "make", False, "stopped", "one\n"))
+    assert page.rows() == ["! make   stopped", "    one"]
     message = BashExecutionMessage(id="b1", command="make", output="one\n", cancelled=True)
     assert page.apply(MessageStartEvent(message)) == ["! make   stopped", "    one"]
 
