@@ -410,7 +410,8 @@ async def test_a_flood_on_stderr_leaves_the_loop_and_the_disk_in_peace(keeper: K
         begun = time.perf_counter()
         await asyncio.sleep(0.005)
         longest = max(longest, time.perf_counter() - begun)
-    assert longest < 1.0  # it does not stand still; how smooth it is, is measured elsewhere
+    # It does not stand still, on the busiest machine; how smooth it is, is measured elsewhere.
+    assert longest < 5.0
     assert text_of(await keeper.call("zoo__echo", text="x")) == "x"
     await until(lambda: any("came too fast" in x for x in keeper.manager.log_tail("zoo", 200)))
     assert size_of(keeper.manager.log_path("zoo")) < 1_100_000
