@@ -215,7 +215,7 @@ async def test_a_run_ends_by_what_it_has_cost_itself(tmp_path: Path) -> None:
     async with talking(*turns, cwd=tmp_path, top=TWO_MODELS, max_cost=0.5) as talk:
         await talk.say("one")
         assert len(talk.entries) == 3, "0.2 + 0.2 + 0.2 dollars"
-        assert "Stopped: the limit of $0.5 is reached (max_cost)" in talk.notices
+        assert "Stopped: the limit of $0.50 is reached (max_cost)" in talk.notices
         await talk.say("two")
         assert len(talk.entries) == 6, "what the first run cost is not of the second"
 
