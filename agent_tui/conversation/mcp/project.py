@@ -36,10 +36,8 @@ async def ask_for_project_servers(link: "McpLink", choose: Choose) -> None:
         if more := len(waiting) - at - 1:
             options.append(Choice(NONE, f"use neither this one nor the other {more}"))
         title = f"This project brings the MCP server {clean(server.name)}"
-        text = (
-            f"{SafeText(server.approval_text)}\nFrom {clean(server.approval_source)}. Use it only "
-        )
-        text += "if you trust who wrote it."
+        text = f"{SafeText(server.approval_text)}\nFrom {clean(server.approval_source)}. "
+        text += "Use it only if you trust who wrote it."
         if server.hidden:
             text += f"\nUntil then your own {clean(server.name)} of {clean(server.source)} is used."
         key = await choose(title, text, options)
