@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 UNSET = "unset"
 _NAME, _VALUE = 22, 24
 
+NARROW = 70
+"""Columns of the screen below which there is no room for where a value comes from."""
+
 
 class Row(Protocol):
     """conversation.settings_change.SettingRow."""
@@ -115,12 +118,14 @@ class SettingsScreen(ModalScreen[str | None]):
         for row in self._rows():
             text = f"{row.name} {row.title} {row.description}".lower()
             if all(word in text for word in words):
-                value = fit(one_line(row.value), _VALUE)
-                source = one_line(row.source)
+                # On a narrow screen bold alone says that a value was set.
+                narrow = self.app.size.width < NARROW
+                cells = max(6, self.app.size.width - _NAME - 10) if narrow else _VALUE
+                value = fit(one_line(row.value), cells)
                 content = Content.assemble(
                     f"{fit(row.name, _NAME):<{_NAME}} ",
-                    (f"{value:<{_VALUE}} ", "" if row.source == "default" else "bold"),
-                    (source, "$muted"),
+                    (f"{value:<{cells}}", "" if row.source == "default" else "bold"),
+                    ("" if narrow else f" {one_line(row.source)}", "$muted"),
                 )
                 found.append((row.name, content))
         return found
