@@ -95,6 +95,7 @@ class Discipline:
             if self._before is None:
                 self._before = [*now[:6], list(now[6])]
             now[3] &= ~(termios.ICANON | termios.ECHO)
+            now[3] |= termios.NOFLSH  # Ctrl+Z and Ctrl+C drop nothing that was typed before them
             now[6][termios.VMIN], now[6][termios.VTIME] = 1, 0
             termios.tcsetattr(self._fd, termios.TCSADRAIN, now)
 
