@@ -91,11 +91,11 @@ async def test_D03_what_was_seen_is_not_kept_for_ever(monkeypatch: pytest.Monkey
     """More turns cost their text, and what the screen knows of it. What is kept of rows and
     parts is bounded; so that a short text is beyond the bounds, they are small here. In
     megabytes, to 10 MB: `make bench`, "memory"."""
-    monkeypatch.setattr(layout, "LINES_KEPT", 100)
-    monkeypatch.setattr(layout, "PARTS_KEPT", 100)
-    few = await read_through(6)
-    many = await read_through(24)
-    assert many - few < 18 * 5_000 * 8
+    monkeypatch.setattr(layout, "LINES_KEPT", 200)
+    monkeypatch.setattr(layout, "PARTS_KEPT", 200)
+    few = await read_through(10)
+    many = await read_through(50)
+    assert many - few < 40 * 5_000 * 10
 
 
 async def test_D03_idle_costs_no_memory(drive: Drive) -> None:

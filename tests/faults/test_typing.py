@@ -32,7 +32,7 @@ CODE = (
     "    return ' '.join([currency, format(sum(prices) * (1.0 - discount), '.2f'), 'in total'])\n"
 )
 TURNS: list[dict[str, Any]] = [
-    {"match": "write code", "text": f"Here:\n\n```python\n{CODE}```\n"},
+    {"match": "write code", "text": f"Here:\n\n```python\n{CODE}```\n", "repeat": True},
     {"text": "Received: größer, 漢字, ✓.", "repeat": True},
 ]
 
