@@ -515,9 +515,7 @@ def test_a_typed_value_is_read_as_in_the_environment() -> None:
     assert parse_setting("max_turns", "5") == 5
     assert parse_setting("show_panel", "off") is False
     assert parse_setting("keys", '{"send": ["ctrl+s", "enter"]}') == {"send": "ctrl+s,enter"}
-    with pytest.raises(
-        SettingsError, match=r"^/settings: max_turns = 'x': must be a whole number"
-    ):
+    with pytest.raises(SettingsError, match=r"^/settings: max_turns = 'x': must be a whole number"):
         parse_setting("max_turns", "x")
 
 

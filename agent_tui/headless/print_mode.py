@@ -98,7 +98,7 @@ class PrintFace:
 
     def _line(self, value: dict[str, Any]) -> None:
         # A locale without Unicode loses nothing either: it gets all of it escaped.
-        ascii_only = codecs.lookup(self._out.encoding or "utf-8").name != "utf-8"
+        ascii_only = codecs.lookup(getattr(self._out, "encoding", None) or "utf-8").name != "utf-8"
         line = wire_text(json.dumps(value, ensure_ascii=ascii_only))
         self._write(terminal_safe_json(line) + "\n")
 

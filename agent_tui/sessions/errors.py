@@ -17,7 +17,8 @@ class SessionNotFoundError(SessionError):
     def __init__(self, wanted: str, nearest: Sequence[str] = (), where: str = "") -> None:
         self.wanted = wanted
         self.nearest = list(nearest)
-        text = f"There is no session {_quoted(wanted)}{' ' + paths.with_tilde(where) if where else ''}."
+        place = f" {paths.with_tilde(where)}" if where else ""
+        text = f"There is no session {_quoted(wanted)}{place}."
         if self.nearest:
             text += f" Did you mean {' or '.join(self.nearest)}?"
         super().__init__(text)

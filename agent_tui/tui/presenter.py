@@ -15,6 +15,7 @@ from agent_tui.agent.events import (
     ToolCallStartEvent,
     UsageEvent,
 )
+from agent_tui.agent.messages import AssistantMessage
 from agent_tui.conversation.events import ContainerChangedEvent, ConversationEvent
 from agent_tui.tui.context_state import ContextState
 from agent_tui.tui.lines import one_line
@@ -106,7 +107,7 @@ class Presenter:
                 return self.stream(event.event)
             case "message_start" if event.message.role == "assistant":
                 self.rate.begin()
-            case "message_end" if event.message.role == "assistant":
+            case "message_end" if isinstance(event.message, AssistantMessage):
                 for call in event.message.tool_calls:
                     if call.cut_arguments is not None:  # it had no end of its own
                         self.tools.call_complete(call.id, as_arguments(call))

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from agent_tui.tui.app import AgentTuiApp
+from tests.test_forms import SCHEMA
 from tests.tui.conftest import FakeClock
 from tests.tui.fake_conversation import FakeConversation
-from tests.tui.test_form import SCHEMA
 from tests.tui.test_mcp_panel import ALL
 
 
