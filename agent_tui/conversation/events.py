@@ -69,7 +69,8 @@ class ContainerChangedEvent:
     messages_api.container.ContainerState defines both. answer_due_at,
     created_at: seconds since 1970. held_until: a program was given up while it was paused, and
     the service holds it until about then (paused, with nothing pending). files: the API's file
-    blocks, with name, size and media_type where known; attached: uploads that go out with the next message.
+    blocks, with name, size and media_type where known; attached: uploads that go out with the
+    next message.
     """
 
     type: ClassVar[Literal["container_changed"]] = "container_changed"
