@@ -284,6 +284,29 @@ async def test_a_waiting_upload_is_there_after_a_crash(tmp_path: Path) -> None:
         assert [u.file_id for u in message.uploads] == [waits["file_id"]]
 
 
+async def test_a_crash_leaves_an_upload_waiting_or_sent_never_both(tmp_path: Path) -> None:
+    """Cut behind each line of the record."""
+    (tmp_path / "a.csv").write_text("x")
+    kept = Session.create(str(tmp_path), tmp_path / "home")
+    async with ready(tmp_path, DONE, session=kept) as talk:
+        upload = await good(talk, "/container upload a.csv")
+        await talk.say("look")
+        lines = _crashed(talk.conversation.session, tmp_path / "whole.jsonl").read_bytes()
+    seen: list[tuple[int, int]] = []
+    written = lines.splitlines(keepends=True)
+    for count in range(1, len(written) + 1):
+        cut = tmp_path / f"cut-{count}.jsonl"
+        cut.write_bytes(b"".join(written[:count]))
+        again = Session.open(cut)
+        waits = [u.file_id for u in again.uploads]
+        sent = [u.file_id for m in again.messages() if m.role == "user" for u in m.uploads]
+        sent += [u.file_id for i in again.queue_items() for u in i.message.uploads]
+        assert {*waits, *sent} <= {upload["file_id"]}
+        seen.append((len(waits), len(sent)))
+        again.close()
+    assert set(seen[seen.index((1, 0)) :]) == {(1, 0), (0, 1)}
+
+
 def _crashed(session: Session, to: Path) -> Path:
     """A copy of what is on disk now, as kill -9 leaves it."""
     assert session.path is not None
