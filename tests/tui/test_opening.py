@@ -4,6 +4,8 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from agent_tui.agent.messages import AssistantMessage, TextContent, UserMessage
 from agent_tui.conversation.events import QueueEntry
 from agent_tui.conversation.results import CommandResult
@@ -163,6 +165,35 @@ async def test_login_stores_the_key_and_begins_a_new_conversation(drive: Drive, 
         await d.type("hi")
         await d.press("enter")
         assert conversations[1].called("submit") == [("hi",)]
+
+
+@pytest.mark.parametrize(("keeps", "wanted"), [(True, [("/resume abc",)]), (False, [])])
+async def test_after_login_the_same_session_goes_on(
+    drive: Drive, monkeypatch: Any, keeps: bool, wanted: list[tuple[str]]
+):
+    """Unless nothing is kept of it: then there is nothing to go on with."""
+    before = FakeConversation(messages=[UserMessage(content="said before")])
+    before.session, before.keeps = SimpleNamespace(id="abc", path=None), keeps
+    before.command_results["login"] = CommandResult(action="login")
+    conversations = [before, FakeConversation()]
+    made: list[FakeConversation] = []
+
+    async def starter(asker: Any) -> Any:
+        made.append(conversations[len(made)])
+        return made[-1]
+
+    async def log_in(asker: Any) -> bool:
+        return True
+
+    opening = SimpleNamespace(log_in=log_in)
+    monkeypatch.setattr("agent_tui.tui.opener.importlib.import_module", lambda name: opening)
+    async with drive(starter=starter) as d:
+        await d.shows("said before")
+        await d.type("/login")
+        await d.press("enter")
+        await d.until(lambda: before.closed and len(made) == 2)
+        await d.until(lambda: d.app.desk.conversation is conversations[1])
+        assert conversations[1].called("command") == wanted
 
 
 async def test_a_resumed_conversation_is_shown_and_its_texts_are_in_the_history(drive: Drive):
