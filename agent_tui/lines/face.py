@@ -65,6 +65,8 @@ class LinesFace:
         self._unsubscribe: Callable[[], None] | None = None
         self._secret: asyncio.Future[str | None] | None = None
         self._held: list[tuple[str, bool]] = []
+        self._goes_on = ""
+        """The session that the next conversation goes on with (after /login); "": its own."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._in_order = asyncio.Lock()
         self._left: asyncio.Future[int] | None = None
@@ -114,7 +116,18 @@ class LinesFace:
             return None
         finally:
             heap.settle()
+        resumed = None
+        if goes_on := self._goes_on:
+            resumed = await conversation.command(f"/resume {goes_on}")
+            self._goes_on = ""
         self._show(conversation)
+        if resumed is not None and resumed.error:
+            # What was typed was meant for that session, not for a new one.
+            self._result(resumed)
+            kept, self._held = self._held, []
+            for text, follow_up in kept:
+                self.editor.history.append(f"> {text}" if follow_up else text)
+            self.say(["Not sent; Up brings it back."] if kept else [])
         if self._first.strip():
             self._held.insert(0, (self._first, False))
             self._first = ""
@@ -283,6 +296,9 @@ class LinesFace:
                 submitted = await conversation.submit(text.strip())
             else:
                 async with self._in_order:
+                    if (conversation := self.conversation) is None:  # /login came in between
+                        self._held.append((text, follow_up))
+                        return
                     go = conversation.follow_up if follow_up else conversation.submit
                     submitted = await go(text)
         except Exception as error:
@@ -356,16 +372,15 @@ class LinesFace:
 
         if not await opening.log_in(self):
             return
-        before = self.conversation
-        if before is None or before.status != "ready":
-            self.say(["The key is stored; it is used from the next start on."])
-            return
-        goes_on = before.session.id if before.messages and before.keeps else ""
-        self.conversation = None
+        async with self._in_order:  # what is on its way to the conversation gets there first
+            before = self.conversation
+            if before is None or before.status != "ready":
+                self.say(["The key is stored; it is used from the next start on."])
+                return
+            self._goes_on = before.session.id if before.messages and before.keeps else ""
+            self.conversation = None
         await before.close()
-        now = await self._begin()
-        if goes_on and now is not None:
-            self._result(await now.command(f"/resume {goes_on}"))
+        await self._begin()
         self.say(["The key is stored, and used from now on."])
 
     # --- opening.Asker ------------------------------------------------------------------------
@@ -393,8 +408,9 @@ class LinesFace:
 
     def _secret_is(self, text: str | None) -> None:
         if self._secret is not None and not self._secret.done():
-            self.editor.secret = False
             self._secret.set_result(text or None)
+        # At once: the next line may be here already, and is none.
+        self._secret, self.editor.secret = None, False
 
     def notice(self, level: Literal["info", "warning", "error"], text: str) -> None:
         word = {"info": "Note", "warning": "Warning", "error": "Error"}[level]

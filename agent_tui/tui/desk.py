@@ -40,6 +40,7 @@ class Face(Protocol):
     def show_result(self, result: "CommandResult", line: str) -> None: ...
     def show_queue(self) -> None: ...
     def composer_focus(self) -> None: ...
+    def call_will_not_run(self, call_id: str) -> None: ...
 
 
 @dataclass(slots=True)
@@ -88,6 +89,16 @@ class Desk:
         for item in held:
             await self.send(item.text, follow_up=item.follow_up)
 
+    async def let_go(self) -> "Conversation | None":
+        """The conversation, to be closed for another one: what is on its way to it gets there
+        first, what is said from here on is held. None: there is none, or a run is on."""
+        async with self._in_order:
+            conversation = self.conversation
+            if conversation is None or self.running:
+                return None
+            self.conversation = None
+            return conversation
+
     def hold(self, text: str, *, follow_up: bool = False) -> None:
         self.held.append(Held(text, follow_up))
 
@@ -114,6 +125,9 @@ class Desk:
                 submitted = await conversation.submit(text)
             else:
                 async with self._in_order:
+                    if (conversation := self.conversation) is None:  # /login came in between
+                        self.hold(text, follow_up=follow_up)
+                        return self._face.show_queue()
                     go = conversation.follow_up if follow_up else conversation.submit
                     submitted = await go(text)
         except MentionError as error:
@@ -155,6 +169,7 @@ class Desk:
         elif self.conversation.status == "streaming":
             # What comes of it is seen only when the answer has ended.
             self._face.flash("That call will not run.")
+            self._face.call_will_not_run(call_id)
 
     def ask_why_stop(self, call_id: str) -> None:
         """r on a call: the composer is lent for the reason; the call goes on meanwhile."""
@@ -292,12 +307,23 @@ class Desk:
                 case "move_up" | "move_down":
                     self._move(item_id, -1 if action.name == "move_up" else 1)
                 case "send_now":
-                    if not conversation.send_now():
-                        self._face.flash("Nothing runs: Enter on an empty line sends it.")
+                    self._send_now(conversation)
                 case "pause":
                     self._toggle_pause()
         except ValueError as error:
             self._face.flash(_sentence(error))
+
+    def _send_now(self, conversation: "Conversation") -> None:
+        steers = [e for e in conversation.queue() if e.kind == "steer" and e.state != "taken"]
+        if conversation.send_now():
+            what = one_line(steers[0].text, 30) if len(steers) == 1 else f"{len(steers)} messages"
+            self._face.flash(f"Goes out next, no further call is begun before it: {what}")
+        elif self.running and not steers:
+            self._face.flash("No steering waits: p makes steering of a follow-up.")
+        elif self.running:
+            self._face.flash("The queue is paused: nothing goes out.")
+        else:
+            self._face.flash("Nothing runs: Enter on an empty line sends it.")
 
     def _move(self, item_id: str, step: int) -> None:
         assert self.conversation is not None

@@ -59,6 +59,8 @@ class Opener:
         self._app, self._starter, self._banner = app, starter, banner
         self._unsubscribe: Callable[[], None] | None = None
         self._under_way = False
+        self._goes_on = ""
+        """The session that the next conversation goes on with (after /login); "": its own."""
 
     def open(self) -> None:
         """Ask the starter for a conversation, in the background; once at a time."""
@@ -89,9 +91,20 @@ class Opener:
         return self._app.desk.conversation
 
     async def _attach(self, conversation: "Conversation") -> None:
-        """Show this conversation; what was typed meanwhile goes to it."""
+        """Show this conversation; what was typed meanwhile goes to it, in the session that it is
+        to go on with."""
+        resumed = None
+        if goes_on := self._goes_on:
+            resumed = await conversation.command(f"/resume {goes_on}")
+            self._goes_on = ""
         self._show(conversation)
         await self._app.face.bring_history(conversation)
+        if resumed is not None and resumed.error:
+            # What was typed was meant for that session, not for a new one.
+            self._app.show_result(resumed, "/resume")
+            self._app.desk.give_back_held()
+        elif resumed is not None:
+            self._app.notice("info", "The key is stored; this conversation goes on with it.")
         await self._app.desk.attach(conversation)
         self._draw()
 
@@ -197,22 +210,17 @@ class Opener:
         opening = await asyncio.to_thread(importlib.import_module, "agent_tui.conversation.opening")
         if not await opening.log_in(app.asker):
             return
-        before = app.desk.conversation
-        if before is None or app.desk.running:
+        if (before := await app.desk.let_go()) is None:
             app.notice("info", "The key is stored; it is used from the next start on.")
             return
-        goes_on = before.session.id if before.messages and before.keeps else ""
-        lost = bool(before.messages) and not goes_on
-        app.desk.conversation = None
+        self._goes_on = before.session.id if before.messages and before.keeps else ""
+        lost, goes_on = bool(before.messages) and not self._goes_on, bool(self._goes_on)
+        self._under_way = True
         app.transcript.clear()
         await before.close()
         await self._open()
-        if goes_on and (now := self._attached) is not None:
-            result = await now.command(f"/resume {goes_on}")
-            app.show_result(result, "/resume")
-            if not result.error:
-                app.notice("info", "The key is stored; this conversation goes on with it.")
-                return
+        if goes_on:
+            return
         app.notice(
             "info",
             "The key is stored. This is a new conversation, with that key"
