@@ -210,8 +210,10 @@ class Conversation(QueueControl):
         self.mcp.tool_offer = self.tool_offer
         self.attachments = Attachments(cwd, self.mcp.mentions)
         self.user_commands = UserCommands(
-            self.agent, self._emit, cwd, next(iter(readable), None), lambda: self.driver.running
-        )
+            self.agent, self._emit, cwd, next(iter(readable), None),
+            lambda: self.driver.running, self._link.ran,
+        )  # fmt: skip
+        self.user_commands.enter(session)
         self.file_names = FileCompleter(cwd, lambda: self.attachments.mentioned)
         self._submissions = Submissions(
             self.agent, self.driver, self._link, self.files, self.attachments
@@ -451,6 +453,7 @@ class Conversation(QueueControl):
         if not self.busy:
             self.user_commands.leave()
         await self._change.begin_new()
+        self.user_commands.enter(self.session)
 
     async def open_session(self, session: Session) -> None:
         """Go on in this session: its messages, queue, container, model, thinking level, tools.
@@ -458,6 +461,7 @@ class Conversation(QueueControl):
         if not self.busy:
             self.user_commands.leave()
         await self._change.open(session)
+        self.user_commands.enter(self.session)
 
     @property
     def keeps(self) -> bool:

@@ -10,7 +10,12 @@ from dataclasses import dataclass, field
 from agent_tui.agent.agent import Agent
 from agent_tui.agent.events import AgentEvent
 from agent_tui.agent.message_queue import QueueItem, QueueKind
-from agent_tui.agent.messages import AssistantMessage, Container, ContainerUpload
+from agent_tui.agent.messages import (
+    AssistantMessage,
+    BashExecutionMessage,
+    Container,
+    ContainerUpload,
+)
 from agent_tui.drafts import Draft
 from agent_tui.sessions.store import Session
 from agent_tui.sessions.subscriber import SessionRecorder
@@ -126,6 +131,11 @@ class SessionLink:
         """Files that go with the user's next message; they are there again after a restart."""
         if not self.session.closed:
             self.session.record_uploads(waiting)
+
+    def ran(self, message: BashExecutionMessage) -> None:
+        """A command of the user has ended and waits for the end of a run."""
+        if not self.session.closed:
+            self.session.record_ran(message)
 
     def draft(self, draft: Draft) -> None:
         """What stands in the composer now; nothing when the session is closed already."""

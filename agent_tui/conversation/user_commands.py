@@ -20,6 +20,7 @@ from agent_tui.agent.messages import (
     new_id,
 )
 from agent_tui.conversation.events import ConversationEvent, UserCommandEvent
+from agent_tui.sessions.store import Session
 from agent_tui.tools.shell import MAX_TIMEOUT_S, run_command
 from agent_tui.tools.workspace import ToolError
 
@@ -37,7 +38,8 @@ def user_command(text: str) -> tuple[str, bool] | None:
 
 
 class UserCommands:
-    """Of one conversation. running_agent: a run is on, so that the transcript has to wait."""
+    """Of one conversation. running_agent: a run is on, so that the transcript has to wait.
+    keep: what waits for it, for the session."""
 
     def __init__(
         self,
@@ -46,12 +48,14 @@ class UserCommands:
         cwd: str,
         output_dir: str | None,
         running_agent: Callable[[], bool],
+        keep: Callable[[BashExecutionMessage], None] = lambda message: None,
     ) -> None:
         self._agent = agent
         self._emit = emit
         self._cwd = cwd
         self._output_dir = output_dir
         self._running_agent = running_agent
+        self._keep_record = keep
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._ended: list[BashExecutionMessage] = []
         self._along: dict[str, BashExecutionMessage] = {}
@@ -85,7 +89,12 @@ class UserCommands:
         self.stop()
         self._visit += 1
         self._ended.clear()
-        self._along.clear()
+
+    def enter(self, session: Session) -> None:
+        """Go on with what waits in this session since a crash. It comes into the transcript when
+        something is said, or behind the next run: a program that waits can still go on."""
+        self._ended.extend(session.commands_waiting())
+        self._along.update({f"!{i}": ran for i, ran in session.commands_along().items()})
 
     async def settle(self) -> None:
         """Put what has ended into the transcript, unless a run is on."""
@@ -178,4 +187,6 @@ class UserCommands:
             UserCommandEvent(ident, command, exclude, state, message.output, message.exit_code)
         )
         self._ended.append(message)
+        if self._running_agent():
+            self._keep_record(message)
         await self.settle()

@@ -16,6 +16,7 @@ from agent_tui.agent.message_queue import QueueKind
 from agent_tui.agent.messages import (
     AgentMessage,
     AssistantMessage,
+    BashExecutionMessage,
     Container,
     ContainerUpload,
     new_id,
@@ -154,6 +155,14 @@ class UploadsRecord(_Record):
     uploads: list[ContainerUpload]
 
 
+class RanRecord(_Record):
+    """A command of the user's own that ended while the transcript had to wait for a run. It waits
+    to be said until its message, or one that brings it along, is recorded."""
+
+    type: Literal["ran"] = "ran"
+    message: BashExecutionMessage
+
+
 class FaceRecord(_Record):
     """Another face than the one that made the session went on in it."""
 
@@ -225,6 +234,7 @@ Record = (
     | ToolsRecord
     | ContainerRecord
     | UploadsRecord
+    | RanRecord
     | FaceRecord
     | PasteRecord
     | DraftRecord
@@ -239,6 +249,7 @@ ADAPTERS: dict[str, TypeAdapter[Any]] = {
         MessageRecord, AnswerRecord, ToolOutcomeRecord, QueueRecord, ModelRecord, ThinkingRecord,
         ContainerRecord, FaceRecord, PasteRecord, DraftRecord, LeafRecord, MendRecord,
         ToolsRecord, UploadsRecord, BesideRecord, CarriedRecord,
+        RanRecord,
     )
 }  # fmt: skip
 """How to validate a record, by its type."""

@@ -14,6 +14,7 @@ from agent_tui.agent.message_queue import QueueKind
 from agent_tui.agent.messages import (
     AgentMessage,
     AssistantMessage,
+    BashExecutionMessage,
     Container,
     ContainerUpload,
     ToolResultMessage,
@@ -45,6 +46,7 @@ from agent_tui.sessions.records import (
     PasteRecord,
     QueueOp,
     QueueRecord,
+    RanRecord,
     Record,
     StashedDraft,
     ThinkingRecord,
@@ -237,6 +239,14 @@ class Session:
         """Files that wait for the user's next message."""
         return list(self._tree.uploads)
 
+    def commands_waiting(self) -> list[BashExecutionMessage]:
+        """Commands of the user that ended and that the transcript does not hold yet."""
+        return self._tree.commands_waiting()
+
+    def commands_along(self) -> dict[str, BashExecutionMessage]:
+        """Those that go along with a queued message, by their ids."""
+        return self._tree.commands_along()
+
     @property
     def draft(self) -> Draft:
         """What was typed and not sent. A message that holds the same text ends it."""
@@ -398,6 +408,11 @@ class Session:
             return _done(True)
         record = UploadsRecord(parent_id=self._tree.leaf, uploads=list(uploads))
         return self._record(record, begins=bool(uploads))
+
+    def record_ran(self, message: BashExecutionMessage) -> Ticket:
+        """A command of the user has ended and waits for the end of a run. The message that says
+        it, or brings it along, needs no other record."""
+        return self._record(RanRecord(parent_id=self._tree.leaf, message=message), begins=True)
 
     def record_beside(self, answer: AssistantMessage) -> Ticket:
         """An answer that is no part of the conversation, but was paid for."""

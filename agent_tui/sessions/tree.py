@@ -10,6 +10,7 @@ from agent_tui.agent.message_queue import QueueKind
 from agent_tui.agent.messages import (
     AgentMessage,
     AssistantMessage,
+    BashExecutionMessage,
     Container,
     ContainerUpload,
     ToolResultMessage,
@@ -28,6 +29,7 @@ from agent_tui.sessions.records import (
     ModelRecord,
     PasteRecord,
     QueueRecord,
+    RanRecord,
     Record,
     StashedDraft,
     ThinkingRecord,
@@ -154,6 +156,8 @@ class SessionTree:
         """As ToolsRecord has them."""
         self.container: Container | None = None
         self.uploads: list[ContainerUpload] = []
+        self.ran: dict[str, BashExecutionMessage] = {}
+        """Commands of the user that waited for the end of a run, by their ids."""
         self.faces: list[str] = []
         self.draft = Draft()
         self.pastes: dict[str, str] = {}
@@ -204,6 +208,8 @@ class SessionTree:
                 self.container = record.container
             case UploadsRecord():
                 self.uploads = list(record.uploads)
+            case RanRecord():
+                self.ran[record.message.id] = record.message
             case FaceRecord():
                 self.faces.append(record.face)
             case PasteRecord():
@@ -232,6 +238,20 @@ class SessionTree:
                 parent_id = self.leaf
             node = self._nodes[record_id] = Node(record_id, parent_id, readable=False)
         return node
+
+    def commands_along(self) -> dict[str, BashExecutionMessage]:
+        """Of the user's commands those that a queued message brings along, by their ids."""
+        named = {name for item in self.queue.items() for name in _brought_along(item.message)}
+        return {ident: ran for ident, ran in self.ran.items() if ident in named}
+
+    def commands_waiting(self) -> list[BashExecutionMessage]:
+        """Of the user's commands those that no message says or brings along, in their order."""
+        said: set[str] = set(self.commands_along())
+        for node in self._nodes.values():
+            if node.message is not None:
+                said.add(node.message.id)
+                said.update(_brought_along(node.message))
+        return [ran for ident, ran in self.ran.items() if ident not in said]
 
     def _apply_message(self, record: MessageRecord, node: Node) -> str | None:
         message = record.message
@@ -365,3 +385,10 @@ def _complete(
         )
         out.insert(next(later, len(out)), outcomes[call_id])
     return out
+
+
+def _brought_along(message: AgentMessage) -> list[str]:
+    """Ids of the user's commands whose output goes with this message."""
+    if not isinstance(message, UserMessage):
+        return []
+    return [a.mention[1:] for a in message.attachments if a.mention.startswith("!")]

@@ -8,6 +8,7 @@ import pytest
 
 from agent_tui.agent.messages import BashExecutionMessage, UserMessage
 from agent_tui.conversation.user_commands import user_command
+from agent_tui.sessions.store import Session
 from tests.faults.helpers import Talk, said, talking
 
 SLOW = {"text": "word " * 60, "chunk_size": 5, "chunk_delay_ms": 10}
@@ -146,3 +147,43 @@ async def test_closing_ends_it_and_keeps_what_came(tmp_path: Path) -> None:
         await talk.conversation.close()
         (message,) = ran(talk)
         assert message.cancelled
+
+
+@pytest.mark.parametrize("then", ["resume", "withdraw", "edit", "send"])
+async def test_what_ended_during_a_run_outlives_a_crash_and_is_said_once(
+    tmp_path: Path, then: str
+) -> None:
+    home = tmp_path / "home"
+    session = Session.create(str(tmp_path), home)
+    async with talking(SLOW, cwd=tmp_path, session=session) as talk:
+        await talk.conversation.submit("begin")
+        await talk.until_stream("text_delta")
+        await talk.conversation.submit("!echo one")
+        await talk.conversation.submit("!!echo only for me")
+        await talk.until(lambda: len(ended(talk)) == 2)
+        if then != "resume":
+            await talk.conversation.submit("look")
+        assert await talk.conversation.recorded()
+        assert session.path is not None
+        crashed = await asyncio.to_thread(session.path.read_bytes)
+        path = session.path
+    await asyncio.to_thread(path.write_bytes, crashed)  # as a kill would have left it
+
+    async with talking({"text": "Yes.", "repeat": True}, cwd=tmp_path,
+                       session=await asyncio.to_thread(Session.open, path)) as talk:  # fmt: skip
+        conversation = talk.conversation
+        if then in ("withdraw", "edit"):
+            (item,) = conversation.queue()
+            if then == "withdraw":
+                conversation.queue_remove(item.id)
+            else:
+                await conversation.queue_edit(item.id, "look there")
+        await talk.say("and?")
+        await talk.say("once more")
+        talk.assert_accepted()
+        texts = [
+            text for m in talk.bodies[-1]["messages"] if m["role"] == "user" for text in said(m)
+        ]
+        assert texts.count("I ran a command:\n$ echo one\none") == 1, texts
+        assert not any("only for me" in text for text in texts)
+        assert [m.command for m in ran(talk) if m.exclude] == ["echo only for me"]
