@@ -69,16 +69,19 @@ class LineCommands:
         return CommandResult()
 
     def _stop_call(self, conversation: "Conversation", number: str, reason: str) -> CommandResult:
-        ids = list(self._teller.calls)
-        if not number.isdecimal() or not 1 <= int(number) <= len(ids):
+        numbers = {str(n): call_id for call_id, n in self._teller.numbers.items()}
+        call_id = numbers.get(number)
+        if call_id is None:
             return CommandResult(error=f"There is no call {clean(number)}: /calls lists them.")
-        if not conversation.abort_tool(ids[int(number) - 1], reason):
+        if call_id not in self._teller.calls:
+            return CommandResult(error=f"Call {number} has ended already.")
+        if not conversation.abort_tool(call_id, reason):
             return CommandResult(error="Only a call that has not ended can be stopped.")
         return CommandResult(text="That call is stopped; the run goes on.")
 
     async def _calls(self, conversation: "Conversation", arguments: str) -> CommandResult:
-        calls = list(self._teller.calls.values())
-        self._print([f"{n}, {call}" for n, call in enumerate(calls, 1)])
+        calls, numbers = self._teller.calls, self._teller.numbers
+        self._print([f"{numbers[call_id]}, {call}" for call_id, call in calls.items()])
         return CommandResult(text="" if calls else "No call is under way.")
 
     async def _queue(self, conversation: "Conversation", arguments: str) -> CommandResult:

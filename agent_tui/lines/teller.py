@@ -73,6 +73,9 @@ class Teller:
         self._commands: set[str] = set()
         self.calls: dict[str, str] = {}
         """Calls that are under way or being written: what each is, by its id."""
+        self.numbers: dict[str, int] = {}
+        """Of the calls of a run, by their ids. A call keeps its number, also when others end while
+        somebody types it."""
         self.outputs: list[tuple[str, str]] = []
         """(tool, whole output) of the tools that ended, for /output."""
 
@@ -117,7 +120,7 @@ class Teller:
                 took = max(0.0, self._clock() - self._thought_since)
                 return [*told, f"Thinking: done after {duration(took)}."]
             case "toolcall_start":
-                self.calls[event.block.id] = f"{clean(event.block.name)}, being written"
+                self._call(event.block.id, f"{clean(event.block.name)}, being written")
                 return [f"Tool {clean(event.block.name)}: the model writes its arguments."]
             case "opaque" if event.phase == "end" and event.block is not None:
                 return self._opaque(event.block.raw)
@@ -189,13 +192,14 @@ class Teller:
                 asked = "" if _direct(event.caller) else ", asked by a program"
                 name = clean(event.tool_name)
                 told = what_runs(event.tool_name, event.arguments)
-                self.calls[event.tool_call_id] = f"{name}: {told}"
+                self._call(event.tool_call_id, f"{name}: {told}")
                 return [f"Tool {name}{asked}: {told}"]
             case "tool_execution_end":
                 self.calls.pop(event.tool_call_id, None)
                 return self._tool_ended(event)
             case "agent_end":
                 self.calls.clear()
+                self.numbers.clear()
                 return [*self._end(), *_ended(event.reason)]
             case "queue_changed":
                 return self._queue_changed(event)
@@ -223,11 +227,18 @@ class Teller:
             case _:
                 return []
 
+    def _call(self, call_id: str, told: str) -> None:
+        self.calls[call_id] = told
+        self.numbers.setdefault(call_id, len(self.numbers) + 1)
+
     def _message(self, message: Any) -> list[str]:
         match message:
             case UserMessage() | CustomMessage():
                 return said(message)
             case AssistantMessage():
+                broke = message.stop_reason in ("error", "aborted")
+                written = set() if broke else {call.id for call in message.tool_calls}
+                self.calls = {i: told for i, told in self.calls.items() if i in written}
                 return [*self._end(), *ending(message)]
             case BashExecutionMessage() if message.id not in self._commands:
                 return [f"Command: {brief(message.command)}", *self._some(message.output)]
