@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ log = logging.getLogger(__name__)
 
 NAMES_ASKED = 50
 """Files whose names are asked for at once, at most; the others are shown by their ids."""
+
+NAMES_S = 3.0
+"""Seconds that a command waits for names; what is not told by then is shown without."""
 
 
 class ContainerFiles:
@@ -92,7 +96,16 @@ class ContainerFiles:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _ask(self, file_ids: list[str]) -> None:
+    async def ask_names(self, file_ids: list[str]) -> list[FileInfo]:
+        """What the service says of these, as far as it has said so within NAMES_S."""
+        found: list[FileInfo] = []
+        if self._has_files:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(NAMES_S):
+                    await self._ask(file_ids, found)
+        return found
+
+    async def _ask(self, file_ids: list[str], found: list[FileInfo] | None = None) -> None:
         for file_id in file_ids:
             try:
                 info = await self.api.metadata(file_id)
@@ -102,6 +115,8 @@ class ContainerFiles:
                     return  # the next would fail as well
             else:
                 self._watch.know_file(file_id, info.facts)
+                if found is not None:
+                    found.append(info)
 
     def known(self) -> list[dict[str, Any]]:
         """The files that programs of this container made, with what is known of them."""

@@ -400,7 +400,7 @@ class Conversation(QueueControl):
             raise AgentBusyError
         last = self.messages[-1] if self.messages else None
         if isinstance(last, AssistantMessage):
-            self._retry(RetryEvent(1, 0.0, "asked again", last.id))
+            self._retry(RetryEvent(0, 0.0, "asked again", last.id))
             self.agent.drop_last_message()
         await self.continue_()
 

@@ -189,7 +189,8 @@ class ServerQuestionResolvedEvent:
 
 @dataclass(slots=True)
 class RetryEvent:
-    """A failed request is tried again after wait_s seconds; attempt counts from 1.
+    """A failed request is tried again after wait_s seconds; attempt counts from 1, and
+    is 0 where nothing failed: the user asks for another answer.
 
     strikes: id of the broken, partly shown message that leaves the transcript for it.
     """

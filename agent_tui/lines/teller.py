@@ -341,6 +341,8 @@ class Teller:
 
     def _retry(self, event: RetryEvent) -> list[str]:
         self._prose = None
+        if not event.attempt:
+            return ["Asked again. The answer before does not count."]
         reason = clean(event.reason).rstrip(".")
         if event.wait_s <= 0:
             return [f"Again: {reason}."]

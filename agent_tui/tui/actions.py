@@ -1,10 +1,14 @@
 """What the keys that act anywhere do (keys.py, "screen"), and the palette."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App, SystemCommand
 from textual.screen import Screen
+
+from agent_tui.tui.lines import one_line
+from agent_tui.tui.messages import Flash, SendRequested
 
 if TYPE_CHECKING:  # light: the first paint waits for it
     from agent_tui.tui.composer import Composer
@@ -132,18 +136,16 @@ class ScreenActions(App[int], inherit_bindings=False):
         self.push_screen(HelpScreen(self.key_table, self.composer.commands()))
 
     def action_command_palette(self) -> None:
-        from agent_tui.tui.palette import CalmPalette
+        from agent_tui.tui.palette import CalmPalette, Commands
 
         if not isinstance(self.screen, CalmPalette):
-            self.push_screen(CalmPalette(placeholder="Search for a command"))
+            self.push_screen(CalmPalette(providers=[Commands], placeholder="Search for a command"))
 
     def search_themes(self) -> None:
         """Textual's action_change_theme ends here."""
-        from textual.theme import ThemeProvider
+        from agent_tui.tui.palette import CalmPalette, Themes
 
-        from agent_tui.tui.palette import CalmPalette
-
-        self.push_screen(CalmPalette(providers=[ThemeProvider], placeholder="Search for a theme"))
+        self.push_screen(CalmPalette(providers=[Themes], placeholder="Search for a theme"))
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """The palette (Ctrl+P)."""
@@ -151,3 +153,22 @@ class ScreenActions(App[int], inherit_bindings=False):
         yield SystemCommand("Side panel", "Show or hide it", self.action_toggle_panel)
         yield SystemCommand("Theme", "Choose the colours", self.action_change_theme)
         yield SystemCommand("Quit", "End agent-tui", lambda: self.leaving.begin(0))
+        for name, usage, about in self.composer.commands():
+            run = partial(self._command_chosen, name, takes_words=usage.strip() != f"/{name}")
+            yield SystemCommand(f"/{name}", one_line(about), run)
+
+    def _command_chosen(self, name: str, *, takes_words: bool) -> None:
+        """A slash command of the palette: it runs; one that takes words goes into the composer,
+        for them to be typed."""
+        if not takes_words:
+            self.post_message(SendRequested(f"/{name}"))
+        elif self.composer.errand is None:
+            if not self.composer.is_empty:
+                self.composer.action_stash()
+                key = self.key_table.first("stash")
+                back = f"Your draft is put away: {key} on an empty line brings it back."
+                self.composer.post_message(Flash(back))
+            self.composer.load(f"/{name} ")
+            self.composer.focus()
+        else:
+            self.composer.post_message(Flash("First end what you edit here: Enter or Esc."))

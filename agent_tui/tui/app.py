@@ -166,6 +166,8 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
         self.composer.offer_key = self._offer_key
         self.composer.keys_are_elsewhere = lambda: self.search_takes_keys
         self.grown = True
+        for part in ("choices", "selected"):
+            self.watch(self.composer.completion, part, self._hint, init=False)
         self._fit(self.size)
         self.show_queue()
         self.view.status()
@@ -244,6 +246,11 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
 
     def composer_focus(self) -> None:
         self.composer.focus()
+
+    def call_will_not_run(self, call_id: str) -> None:
+        self.presenter.tools.will_not_run(call_id)
+        self.transcript.call_will_not_run(call_id)
+        self.view.panels()
 
     def show_result(self, result: "CommandResult", line: str) -> None:
         """What a slash command gave back."""

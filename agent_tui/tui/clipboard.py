@@ -92,6 +92,20 @@ class Copied:
             )
         return f"Sent {named} to the terminal (OSC 52), which does not say whether it took it.{why}"
 
+    def short(self, what: str, room: int) -> str:
+        """sentence(), or the longest shorter one that fits into so many cells."""
+        size = count(self.characters, "character")
+        if self.helper is not None:
+            forms = (f"Copied {what} with {self.helper.name}.", f"Copied {size}.", "Copied.")
+        else:
+            forms = (
+                f"Sent {what} ({size}) to the terminal (OSC 52), unconfirmed.",
+                f"Sent {what} to the terminal, unconfirmed.",
+                f"Sent {size}, unconfirmed.", "Sent, unconfirmed.",
+            )  # fmt: skip
+        whole = self.sentence(what)
+        return next((form for form in (whole, *forms) if len(form) <= room), forms[-1])
+
 
 async def copy(
     text: str,

@@ -424,6 +424,11 @@ class Composer(ViArea):
             return self._before_cursor()[-choice.replaces :] != choice.value
         return not self.text.startswith(choice.value)
 
+    @property
+    def chooses(self) -> bool:
+        """Tab takes what is chosen in the open list."""
+        return self.completion.is_open and (self._searching is not None or self._completes)
+
     def _before_cursor(self) -> str:
         row, column = self.cursor_location
         return self.document.get_line(row)[:column]

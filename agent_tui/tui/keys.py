@@ -12,11 +12,11 @@ from textual.binding import Binding
 Where = Literal["composer", "screen", "search", "transcript", "queue", "tools", "mcp", "dialog"]
 HintState = Literal[
     "idle", "draft", "running", "stopping", "paused", "queue", "tools", "mcp", "calls", "dialog",
-    "asked", "errand", "search", "transcript", "matches", "choice", "leavable",
+    "asked", "errand", "search", "transcript", "matches", "choice", "leavable", "list",
 ]  # fmt: skip
 """calls: some can be stopped alone. matches: the transcript in a search.
-dialog: a question waits; asked: it has the focus. choice: Enter answers it; leavable: so does
-Esc."""
+list: the list above the composer has something to insert. dialog: a question waits; asked: it
+has the focus. choice: Enter answers it; leavable: so does Esc."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,15 @@ KEYS: tuple[Key, ...] = (
         {"idle": "send", "draft": "send", "running": "steer", "paused": "resume",
          "errand": "save", "choice": "choose"}),
     Key("follow_up", "tab", "follow_up", "composer",
-        "While it runs: queue a follow-up. Else: complete", {"running": "follow-up"}),
+        "While it runs: queue a follow-up. Else: complete",
+        {"running": "follow-up", "list": "complete"}),
     Key("follow_up_alt", "alt+enter", "follow_up", "composer",
         "Follow-up, where the terminal reports this key"),
     Key("newline", "ctrl+j,shift+enter", "newline", "composer",
         "New line", {"draft": "new line"}),
     Key("stop", "escape", "stop", "composer",
         "Close a list; else stop, and pause the queue",
-        {"running": "stop", "errand": "cancel", "leavable": "close"}),
+        {"running": "stop", "errand": "cancel", "leavable": "close", "list": "close"}),
     Key("interrupt", "ctrl+c", "interrupt", "screen",
         "Stop; idle: clear the draft; twice: quit", {"stopping": "twice: leave now"}),
     Key("leave", "ctrl+d", "leave", "composer", "Quit, on an empty line"),

@@ -10,11 +10,57 @@ Workarounds for Textual 8.2:
 """
 
 import contextlib
+from functools import partial
 
 from textual import on
-from textual.command import CommandPalette
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
 from textual.widgets import Input
 from textual.worker import Worker, WorkerState
+
+from agent_tui.tui.themes import THEMES
+
+
+class Commands(Provider):
+    """What the app offers (get_system_commands), in its order: Textual's own sorts by name."""
+
+    async def discover(self) -> Hits:
+        for command in self.app.get_system_commands(self.screen):
+            yield DiscoveryHit(command.title, command.callback, help=command.help)
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        for command in self.app.get_system_commands(self.screen):
+            if (score := matcher.match(command.title)) > 0:
+                shown = matcher.highlight(command.title)
+                yield Hit(score, shown, command.callback, help=command.help)
+
+
+class Themes(Provider):
+    """Our own first, then Textual's; the one in force is marked."""
+
+    @property
+    def names(self) -> list[str]:
+        own = [theme.name for theme in THEMES]
+        return own + sorted(set(self.app.available_themes) - set(own))
+
+    def _choose(self, name: str) -> None:
+        self.app.theme = name
+
+    def _mark(self, name: str) -> Content:
+        return Content.styled("  in force", "$muted") if name == self.app.theme else Content("")
+
+    async def discover(self) -> Hits:
+        for name in self.names:
+            shown = Content.assemble(name, self._mark(name))
+            yield DiscoveryHit(shown, partial(self._choose, name), text=name)
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        for name in self.names:
+            if (score := matcher.match(name)) > 0:
+                shown = Content.assemble(matcher.highlight(name), self._mark(name))
+                yield Hit(score, shown, partial(self._choose, name), text=name)
 
 
 class CalmPalette(CommandPalette):

@@ -143,7 +143,7 @@ class Presenter:
                     self.context.stale = True
             case "container_changed":
                 self.container = event
-            case "retry":
+            case "retry" if event.attempt:
                 self.retry = RetryState(
                     event.attempt, self._clock() + event.wait_s, one_line(event.reason, 300)
                 )

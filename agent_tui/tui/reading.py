@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from agent_tui.tui.tour.tour import Tour
     from agent_tui.tui.transcript import Transcript
 
+STATUS_WORD = 12
+"""Cells that the last line keeps of a sentence for the agent's state."""
+
 
 class Reading(App[int], inherit_bindings=False):
     """Base of AgentTuiApp: the keys go to the transcript or its search line, and back."""
@@ -83,7 +86,7 @@ class Reading(App[int], inherit_bindings=False):
         if copied.failed or (copied.doubtful and copied.bytes > OSC52_SAFE):
             self.notice("warning", copied.sentence(what))  # too long for the status line
         else:
-            self.flash(copied.sentence(what))
+            self.flash(copied.short(what, self.size.width - STATUS_WORD))
 
     def copy_asked(self, asked: Mapping[str, Any]) -> None:
         """/copy: what and number, as conversation/commands/copying.py gives them."""

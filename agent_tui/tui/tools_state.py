@@ -148,9 +148,10 @@ class ToolsState:
         self._add(ToolRow(call_id, one_line(name, 60), parent=parent))
 
     def call_complete(self, call_id: str, arguments: dict[str, Any]) -> None:
-        if (row := self.rows.get(call_id)) is not None and row.state == "arguments":
-            row.state = "waiting"
+        row = self.rows.get(call_id)
+        if row is not None and row.state in ("arguments", "stopped"):
             row.argument = short_argument(arguments)
+            row.state = "waiting" if row.state == "arguments" else row.state
 
     def program_begins(
         self, call_id: str, tool: str = "code_execution", *, written: bool = True
@@ -280,6 +281,12 @@ class ToolsState:
         self._end(row, "stopped" if stopped else "failed" if is_error else "done")
         row.seconds = None if duration_ms is None else duration_ms / 1000
         self._tally(row, "stopped" if stopped else "failed" if is_error else "done")
+
+    def will_not_run(self, call_id: str) -> None:
+        """The user stopped it before it began; its end comes later."""
+        row = self.rows.get(call_id)
+        if row is not None and row.state in ("arguments", "waiting", "asking", "ready"):
+            row.state, row.started = "stopped", None
 
     def run_over(self) -> None:
         """Whatever has not ended by now will not."""

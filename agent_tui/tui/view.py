@@ -64,10 +64,14 @@ class View:
         beside = app.panel.display and app.beside
         rows: list[tuple[int, str]] = []
         if beside:
+            listed = app.composer.completion.region
+            # The list lies over the rule: of that no end shall look out beside it.
+            hidden = listed.line_range if listed.width + 1 >= self._left.region.width else ()
             across = {rule.region.y for rule in app.panel.query(ThinRule) if rule.region}
             rows = [
                 (y - edge.region.y, app.glyphs.cross if y in across else app.glyphs.tee_left)
                 for y in (rule.region.y for rule in self._left.query(ThinRule) if rule.region)
+                if y not in hidden
             ]
         edge.joints = tuple(rows)
         self._status_rule.joint = edge.region.x if beside else -1
@@ -138,6 +142,8 @@ class View:
             return "matches" if app.transcript.searching else "transcript"
         if app.mcp_panel.has_focus:
             return "mcp"
+        if app.composer.chooses:
+            return "list"
         if app.composer.errand is not None:
             return "errand"
         if app.desk.stopping:

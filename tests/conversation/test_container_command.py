@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agent_tui.agent.messages import UserMessage, text_content
+from agent_tui.conversation import container_files
 from agent_tui.conversation.commands.container import complete
 from agent_tui.conversation.results import CommandResult
 from agent_tui.offline.containers import ContainerOptions
@@ -446,3 +447,38 @@ async def test_actions_names_and_paths_are_completed(tmp_path: Path) -> None:
         assert offered("upload s") == ["upload 'sales figures.csv'", "upload sub/"]
         assert offered("upload .h") == ["upload .hidden"]
         assert offered("upload nowhere/") == []
+
+
+async def test_a_list_of_files_waits_for_their_names(tmp_path: Path) -> None:
+    """What a program makes is known by its id until the service was asked."""
+    async with ready(tmp_path, MAKES, DONE) as talk:
+        files = talk.conversation.files
+        files._has_files = False  # nobody asks by itself
+        await talk.say("make a chart")
+        assert [f.get("name") for f in files.known()] in ([None], [""])
+        result = await run(talk, "/container files")
+        assert "chart.csv" in result.text
+        (listed,) = (result.data or {})["files"]
+        assert (listed["name"], listed["where"], listed["size"]) == ("chart.csv", "container", 20)
+
+
+async def test_a_name_that_the_service_does_not_tell_is_not_made_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with ready(tmp_path, MAKES, DONE) as talk:
+        files = talk.conversation.files
+        files._has_files = False
+        await talk.say("make a chart")
+
+        async def none(most: int = 0) -> list[Any]:
+            return []
+
+        async def never(file_id: str) -> Any:
+            await asyncio.Event().wait()
+
+        monkeypatch.setattr(files.api, "list", none)
+        monkeypatch.setattr(files.api, "metadata", never)
+        monkeypatch.setattr(container_files, "NAMES_S", 0.01)
+        files._has_files = True
+        text = (await run(talk, "/container files")).text
+        assert "(name not fetched yet)" in text and "file_" in text

@@ -90,3 +90,13 @@ def test_advice_is_taken_off_a_stored_sentence() -> None:
         error = ApiError("It broke.", kind=kind)  # type: ignore[arg-type]
         assert error.user_sentence() != "It broke."
         assert without_advice(error.user_sentence()) == error.what_happened() == "It broke."
+
+
+async def test_asked_again_by_the_user_is_no_failed_try(tmp_path: Path) -> None:
+    async with talking({"text": "old"}, {"text": "new"}, cwd=tmp_path) as talk:
+        await talk.say("hello")
+        await talk.conversation.command("/retry")
+        await talk.idle()
+        (asked,) = talk.retries
+        assert (asked.attempt, asked.wait_s) == (0, 0.0), "nothing failed"
+        assert asked.strikes is not None

@@ -13,7 +13,7 @@ from agent_tui.agent.messages import AssistantMessage, TextContent, UserMessage
 from agent_tui.conversation.commands.copying import FORM
 from agent_tui.conversation.commands.copying import copy as copy_command
 from agent_tui.conversation.results import CommandResult
-from agent_tui.tui.clipboard import OSC52_SAFE, Helper, copy, helpers
+from agent_tui.tui.clipboard import OSC52_SAFE, Copied, Helper, copy, helpers
 from tests.tui.conftest import Drive
 
 DISPLAYS = ("WAYLAND_DISPLAY", "DISPLAY", "TMUX", "TERMUX_VERSION", "SSH_CONNECTION")
@@ -219,3 +219,14 @@ async def test_nothing_to_copy_is_said(drive: Drive):
     async with drive() as d:
         await d.press("alt+c")
         await d.shows("There is no answer to copy")
+
+
+@pytest.mark.parametrize("helper", [None, Helper(("wl-copy",))])
+@pytest.mark.parametrize("room", [20, 34, 48, 68, 88, 150])
+def test_a_sentence_is_short_where_there_is_little_room(helper: Helper | None, room: int) -> None:
+    copied = Copied(1234, 1234, helper, helper is None)
+    said = copied.short("the last answer", room)
+    assert len(said) <= room
+    assert ("unconfirmed" in said or "whether" in said) == (helper is None), "still honest"
+    if room == 150:
+        assert said == copied.sentence("the last answer")

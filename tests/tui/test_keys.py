@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from agent_tui.tui.keys import KEYS, KeyTable, key_name
+from agent_tui.tui.screens.help import HelpScreen
 from tests.tui.conftest import Drive
 
 
@@ -93,3 +94,31 @@ async def test_ctrl_c_copies_what_is_selected_and_keeps_the_draft(drive: Drive, 
         assert copied == ["ft"] and d.draft == "my draft"
         await d.press("end", "ctrl+c")
         assert copied == ["ft"] and d.draft == ""
+
+
+async def test_an_open_list_tells_its_own_keys(drive: Drive):
+    async with drive(size=(120, 30)) as d:
+        await d.type("/mo")
+        await d.shows("Tab complete")
+        last = d.screen.splitlines()[-1]
+        assert "Esc close" in last and "Enter send" not in last
+        await d.press("escape")
+        await d.shows("Enter send")
+        assert "Tab complete" not in d.screen
+
+
+async def test_an_open_list_leaves_no_end_of_the_rule_under_it(drive: Drive):
+    async with drive(size=(100, 30)) as d:
+        rule = next(n for n, row in enumerate(d.screen.splitlines()) if row.endswith("┤"))
+        await d.type("/mo")
+        await d.until(lambda: "┤" not in d.screen.splitlines()[rule])
+        await d.press("escape")
+        await d.until(lambda: d.screen.splitlines()[rule].endswith("┤"), "the joint is back")
+
+
+@pytest.mark.parametrize("width", [30, 80])
+def test_the_help_page_tells_the_marks_of_a_message(width: int):
+    rows = HelpScreen(KeyTable(), ()).text(width).plain.splitlines()
+    rows = rows[rows.index("What a message may hold") + 1 :]
+    marks = [row.split()[0] for row in rows[: rows.index("")] if not row.startswith("    ")]
+    assert marks == ["@", "!command", "!!command", "/command"]

@@ -182,3 +182,23 @@ async def test_an_edit_that_names_what_cannot_be_sent_loses_nothing(drive: Drive
         await d.shows("@x was not sent")
         assert d.conv.called("unlock") == [(later,)], "it waits as it was"
         assert d.app.composer.past.entries[-1] == "then write a changelog @x"
+
+
+async def test_what_goes_out_next_is_said(drive: Drive):
+    async with drive() as d:
+        await two_items(d)
+        await d.press("f3", "s")
+        await d.shows("Goes out next")
+        assert "begun before it: don't touch db.py" in d.screen
+
+
+async def test_send_now_says_why_nothing_goes_out(drive: Drive, monkeypatch):
+    async with drive() as d:
+        steer, _ = await two_items(d)
+        monkeypatch.setattr(d.conv, "send_now", lambda: False)
+        await d.press("f3", "s")
+        await d.shows("The queue is paused")
+        d.conv.queue_remove(steer)
+        await d.settle()
+        await d.press("s")
+        await d.shows("No steering waits")

@@ -200,3 +200,30 @@ async def test_x_in_the_transcript_stops_a_call_that_is_being_written(drive: Dri
         await d.shows("why stop it?")
         await d.press("escape")
         assert d.conv.called("abort_tool") == [("a",)]
+
+
+async def test_a_call_that_will_not_run_shows_it_before_its_answer_has_ended(drive: Drive):
+    async with drive(size=(140, 30)) as d:
+        writes(d)
+        await d.shows("arguments streaming")
+        await d.press("f5", "x")
+        await d.shows("That call will not run.")
+        await d.until(lambda: "arguments" not in d.screen, "neither in the transcript nor beside")
+        rows = [row.partition("│") for row in d.screen.splitlines() if "⊘ write" in row]
+        beside = [row for _, _, row in rows if "⊘ write" in row and "not run" in row]
+        assert len(beside) == 1
+        assert any("⊘ write" in row and "not run" in row for row, _, _ in rows)
+
+
+async def test_times_leave_a_cell_to_the_scrollbar(drive: Drive):
+    async with drive(size=(140, 12)) as d:
+        for number in range(20):
+            start(d, f"c{number}")
+        await d.until(lambda: d.app.tools_panel.show_vertical_scrollbar)
+        d.app.view.tick()
+        await d.settle()
+        panel = d.app.tools_panel
+        assert panel.scrollable_content_region.width == panel.size.width - 1
+        for y in range(panel.size.height):
+            row = panel.render_line(y).text[: panel.scrollable_content_region.width]
+            assert row.rstrip().endswith(" s") and row.endswith(" "), row

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agent_tui.agent.events import to_json
 from agent_tui.agent.messages import UserMessage
 from agent_tui.conversation.commands.registry import CommandRegistry, Completion, wrong_form
+from agent_tui.conversation.container_files import NAMES_ASKED
 from agent_tui.conversation.events import ContainerChangedEvent, ProgramRun
 from agent_tui.conversation.results import CommandResult
 from agent_tui.image_head import image_size, image_type
@@ -27,6 +28,8 @@ USAGE = "/container [files | preview FILE | download FILE [PATH] | upload PATH |
 PREVIEW_LINES = 60
 LISTED = 50
 """Other files of the service that are named."""
+
+UNNAMED = "(name not fetched yet)"
 
 ENTRIES_LOOKED_AT = 2000
 """Of a folder, while a path is typed."""
@@ -50,6 +53,11 @@ class Known:
     size: int | None = None
     media_type: str = ""
     downloadable: bool | None = None
+
+    @property
+    def has_name(self) -> bool:
+        """What a program made is known by its id alone until the service has told its name."""
+        return self.name != self.id
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -174,18 +182,35 @@ def known_files(conversation: "Conversation") -> list[Known]:
 async def _files(conversation: "Conversation") -> CommandResult:
     ours = known_files(conversation)
     ids = {file.id for file in ours}
-    kept = [f for f in await conversation.files.api.list(LISTED + len(ids)) if f.id not in ids]
-    others = [_of_service(info) for info in kept[:LISTED]]
+    infos = await conversation.files.api.list(LISTED + len(ids))
+    others = [_of_service(info) for info in infos if info.id not in ids][:LISTED]
+    ours = await _named(conversation, ours, {info.id: info for info in infos})
     listed = [*ours, *others]
     data = {"files": [file.as_json() for file in listed]}
     if not listed:
         return CommandResult(text="There are no files.", data=data)
     rows = ["| file | size | | id |", "|---|---|---|---|"]
     rows += [
-        f"| {_code(f.name)} | {_size(f.size).strip()} | {_WHERE[f.where]} | {_code(f.id)} |"
+        f"| {_code(f.name) if f.has_name else UNNAMED} | {_size(f.size).strip()} "
+        f"| {_WHERE[f.where]} | {_code(f.id)} |"
         for f in listed
     ]
     return CommandResult(text="\n".join(rows), data=data)
+
+
+async def _named(
+    conversation: "Conversation", files: list[Known], heard: dict[str, FileInfo]
+) -> list[Known]:
+    """The files with the names that were not known yet: those heard in a list, and of the
+    newest others what the service says of each."""
+    unknown = [f.id for f in files if not f.has_name and f.id not in heard][:NAMES_ASKED]
+    asked = await conversation.files.ask_names(unknown)
+    heard = heard | {info.id: info for info in asked}
+    return [
+        replace(_of_service(heard[f.id]), where=f.where)
+        if not f.has_name and f.id in heard else f
+        for f in files
+    ]  # fmt: skip
 
 
 _WHERE = {

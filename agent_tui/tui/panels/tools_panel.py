@@ -113,7 +113,12 @@ class ToolsPanel(ToolChoice):
     def _pieces(self, at: int) -> _Line:
         if not self._rows and at == 0:
             return [("tools--muted", " no tool calls yet")]
-        return self._line(*self._rows[at], self.size.width) if at < len(self._rows) else []
+        return self._line(*self._rows[at], self._width) if at < len(self._rows) else []
+
+    @property
+    def _width(self) -> int:
+        """Cells beside the scrollbar, if there is one."""
+        return self.scrollable_content_region.width
 
     def _style(self, name: str) -> Style:
         return self.get_component_rich_style(name, partial=True)

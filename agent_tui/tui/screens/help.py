@@ -26,6 +26,13 @@ _PLACES: tuple[tuple[Where, str], ...] = (
 )
 
 
+_MARKS = (
+    ("@", "a file, a folder/ or a resource of a server goes along: type on to find it"),
+    ("!command", "at its beginning: runs here at once, and the model sees what came of it"),
+    ("!!command", "the same, but the model does not see it"),
+    ("/command", "at its beginning: one of those below"),
+)
+
 KEYS_WIDE = 20
 """Cells of the left column."""
 
@@ -68,6 +75,8 @@ class HelpScreen(ModalScreen[None]):
         for where, heading in _PLACES:
             parts += [Content.styled(heading, "bold $accent")]
             parts += [*_table(self._keys.help_rows(where), width), Content("")]
+        parts.append(Content.styled("What a message may hold", "bold $accent"))
+        parts += [*_table(_MARKS, width), Content("")]
         parts.append(Content.styled("A question that waits", "bold $accent"))
         parts += _table(
             [

@@ -99,6 +99,11 @@ class Calls:
         self._page.touch(tool)
         self._blocks.pop(message.tool_call_id, None)
 
+    def will_not_run(self, call_id: str) -> None:
+        if (tool := self._blocks.get(call_id)) is not None:
+            tool.will_not_run()
+            self._page.touch(tool)
+
     # --- asking ------------------------------------------------------------------------
 
     def asked(self, event: Any) -> None:

@@ -148,6 +148,10 @@ class Feed:
         self._api.end_all(but=asked)
         self.flush()
 
+    def call_will_not_run(self, call_id: str) -> None:
+        """See Transcript."""
+        self._calls.will_not_run(call_id)
+
     def line_of_call(
         self, caller: Mapping[str, Any] | None, name: str, arguments: Mapping[str, Any]
     ) -> int | None:
@@ -295,6 +299,9 @@ class Feed:
     def _retry(self, event: Any) -> None:
         if event.strikes:
             self._strike(event.strikes)
+        if not event.attempt:
+            self.add(NoticeBlock("info", "asked again; the answer above no longer counts"))
+            return
         reason = event.reason.rstrip(" .:")
         wait = f" in {elapsed(math.ceil(event.wait_s))}" if event.wait_s else ""
         text = f"{reason}; trying again{wait} (try {event.attempt + 1})"

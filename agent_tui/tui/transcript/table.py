@@ -136,12 +136,16 @@ def lay_table(
     if show_head:
         table.add(head, "table-head")
         table.rule()
-    laid = [table.wrap(cells, "") for cells in rows]
-    ruled = any(len(column) > 1 for cells in laid for column in cells)
-    for number, cells in enumerate(laid):
-        if ruled and number:
+    # A rule only beside a row of several lines, so that one can tell where it ends: the others
+    # stay dense, and what streams in below moves nothing above.
+    wrapped_before: bool | None = None
+    for row in rows:
+        cells = table.wrap(row, "")
+        wrapped = any(len(column) > 1 for column in cells)
+        if wrapped_before is not None and (wrapped or wrapped_before):
             table.rule()
         table.put(cells)
+        wrapped_before = wrapped
 
 
 class _Table:

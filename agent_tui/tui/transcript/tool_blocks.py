@@ -83,6 +83,12 @@ class ToolBlock(Block):
         self._was_cut = True
         self.state = "stopped"
 
+    def will_not_run(self) -> None:
+        """The user stopped it before it began; what has come of its arguments stays, and its end
+        comes later."""
+        if self.state in ("arguments", "pending"):
+            self.state = "stopped"
+
     def set_arguments(self, arguments: Mapping[str, Any]) -> None:
         if self._was_cut:
             return

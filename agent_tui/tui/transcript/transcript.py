@@ -204,6 +204,13 @@ class Transcript(ScrollView):
         self._view.following = True
         self._settle()
 
+    def call_will_not_run(self, call_id: str) -> None:
+        """The user stopped this call before it began; its result comes later."""
+        self._intake.drain()
+        self._feed.call_will_not_run(call_id)
+        self._feed.flush()
+        self._settle()
+
     def line_of_call(
         self, caller: Mapping[str, Any] | None, name: str, arguments: Mapping[str, Any]
     ) -> int | None:

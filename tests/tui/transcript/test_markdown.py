@@ -243,3 +243,40 @@ def test_no_control_character_reaches_a_row(text: str) -> None:
 def test_entities_cannot_bring_control_characters_in() -> None:
     for row in shown("&#27;]52;c;x&#7; &#x9b;31m &#8238; a&#10;b ![&#27;](&#27;) [&#27;](&#27;)"):
         assert not [c for c in row if ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0 or c == "\u202e"]
+
+
+def test_only_rows_that_wrap_are_parted_by_rules() -> None:
+    """So that what streams in below moves nothing above."""
+    head = "| name | what |\n|---|---|\n"
+    long = "| d | " + "many words " * 8 + "|\n"
+    text = head + "".join(f"| {name} | short |\n" for name in "abc")
+    before = shown(text, 40)
+    after = shown(text + long + "| e | short |\n| f | short |\n", 40)
+    rules = [n for n, row in enumerate(after) if set(row) <= set("─┼ ")]
+    rows = {row.split()[0]: n for n, row in enumerate(after) if row[:1].isalpha()}
+    assert rules == [1, rows["d"] - 1, rows["e"] - 1]
+    assert [r.split() for r in after[2:5]] == [r.split() for r in before[2:5]]
+
+
+RTL = "שלום עולם, זה סל הקניות שלנו."
+ARABIC = "مرحبا بالعالم، هذه سلة التسوق."
+
+
+@pytest.mark.parametrize("words", [RTL, ARABIC], ids=["hebrew", "arabic"])
+@pytest.mark.parametrize("width", [14, 24, 80])
+def test_right_to_left_text_goes_out_in_logical_order(words: str, width: int) -> None:
+    """The terminal turns it round, not we: a row holds what was written, in that order."""
+    rows = shown(f"{words} (a) {words}", width)
+    assert " ".join(row.strip() for row in rows) == f"{words} (a) {words}"
+    assert all(cell_len(row) <= width for row in rows)
+    assert copied(lay(split(words).parts, width)) == words
+
+
+def test_no_border_depends_on_the_direction_of_a_text() -> None:
+    """Each row of a table has its column lines in the same cells, whatever stands in them."""
+    table = f"| name | text | n |\n|---|---|---|\n| a | {RTL} | 1 |\n| {ARABIC} | b | 2 |\n"
+    rows = shown(table, 100)
+    places = [[cell_len(row[:at]) for at, c in enumerate(row) if c in "│┼"] for row in rows]
+    assert len(places[0]) == 2
+    assert all(found == places[0] for found in places), places
+    assert any(RTL in row for row in rows) and any(ARABIC in row for row in rows)
