@@ -316,8 +316,8 @@ class Desk:
     def _send_now(self, conversation: "Conversation") -> None:
         steers = [e for e in conversation.queue() if e.kind == "steer" and e.state != "taken"]
         if conversation.send_now():
-            what = one_line(steers[0].text, 30) if len(steers) == 1 else f"{len(steers)} messages"
-            self._face.flash(f"Goes out next, no further call is begun before it: {what}")
+            what = one_line(steers[0].text, 40) if len(steers) == 1 else f"{len(steers)} messages"
+            self._face.flash(f"Goes out next, before any further call: {what}")
         elif self.running and not steers:
             self._face.flash("No steering waits: p makes steering of a follow-up.")
         elif self.running:

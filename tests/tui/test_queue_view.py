@@ -189,7 +189,7 @@ async def test_what_goes_out_next_is_said(drive: Drive):
         await two_items(d)
         await d.press("f3", "s")
         await d.shows("Goes out next")
-        assert "begun before it: don't touch db.py" in d.screen
+        assert "before any further call: don't touch db.py" in d.screen
 
 
 async def test_send_now_says_why_nothing_goes_out(drive: Drive, monkeypatch):
