@@ -232,6 +232,11 @@ class Composer(ViArea):
         if self.keys_are_elsewhere():  # it was on its way: the app hands it on
             event.prevent_default()
             return
+        if self.screen is not self.app.screen:  # it was on its way when a page was opened
+            event.stop()
+            event.prevent_default()
+            await self.app.on_event(events.Key(event.key, event.character))
+            return
         action = self.actions.get(event.key)
         if self._offered(event.key) or self._vi_took(event):
             pass

@@ -38,8 +38,13 @@ class Reading(App[int], inherit_bindings=False):
         if self.transcript.has_focus:
             self.leave_transcript()
         else:
-            self.screen.set_focus(self.transcript)
+            self._to_transcript()
             self.transcript.point()
+
+    def _to_transcript(self) -> None:
+        # On the transcript's own screen: one that has been opened above it meanwhile would lose
+        # its keys to the transcript, and could not be left.
+        self.transcript.screen.set_focus(self.transcript)
 
     def leave_transcript(self) -> None:
         """The keys go back to the composer."""
@@ -133,7 +138,7 @@ class Reading(App[int], inherit_bindings=False):
             case "previous":
                 self.transcript.next_match(-1)
             case "keep" if self.search_line.sought:
-                self.screen.set_focus(self.transcript)  # n and N go on from here
+                self._to_transcript()  # n and N go on from here
             case _:
                 self.leave_transcript()
 
