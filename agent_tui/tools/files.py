@@ -101,7 +101,9 @@ def _read(
         if image_type(head):
             return _image(workspace, path, file, head, info.st_size)
         bom, codec = bom_of(head)
-        if is_binary(head) or (codec != "utf-8" and info.st_size > _MAX_WHOLE_BYTES):
+        # The head of a PDF may look like text; what follows is compressed.
+        is_pdf = head.startswith(b"%PDF-")
+        if is_pdf or is_binary(head) or (codec != "utf-8" and info.st_size > _MAX_WHOLE_BYTES):
             raise _binary(workspace, path, info.st_size, head)
         if codec == "utf-8":
             file.seek(len(bom))

@@ -89,11 +89,13 @@ async def test_what_cannot_be_sent_is_said_and_nothing_is(tmp_path: Path) -> Non
     (tmp_path / "a.bin").write_bytes(b"\0\1\2" * 100)
     (tmp_path / "cut.png").write_bytes(png(4, 3)[:30])
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7\n\0\1")
+    (tmp_path / "plain.pdf").write_bytes(b"%PDF-1.4\n1 0 obj\n")  # compressed far behind, if at all
     os.mkfifo(tmp_path / "pipe")
     async with talking({"text": "Yes."}, cwd=tmp_path) as talk:
         for name, why in (
             ("a.bin", "binary file, 300 bytes"), ("cut.png", "damaged or cut short"),
             ("pipe", "no regular file"), ("a.pdf", "a PDF cannot go along; with `!pdftotext"),
+            ("plain.pdf", "a PDF cannot go along"),
         ):  # fmt: skip
             with pytest.raises(MentionError, match=rf"@{name} was not sent: .*{why}") as caught:
                 await talk.conversation.submit(f"look at @{name}")
