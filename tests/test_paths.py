@@ -160,17 +160,17 @@ def test_project_config_is_in_the_project(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("Written to /home/ann/config.toml", "Written to ~/config.toml"),
-        ("in /home/ann and below", "in ~ and below"),
-        ("/home/anna/config.toml", "/home/anna/config.toml"),
-        ("/backup/home/ann/x", "/backup/home/ann/x"),
-        ("/home/ann-old/x, /home/ann/y", "/home/ann-old/x, ~/y"),
+        ("Written to /home/me/config.toml", "Written to ~/config.toml"),
+        ("in /home/me and below", "in ~ and below"),
+        ("/home/mel/config.toml", "/home/mel/config.toml"),
+        ("/backup/home/me/x", "/backup/home/me/x"),
+        ("/home/me-old/x, /home/me/y", "/home/me-old/x, ~/y"),
     ],
 )
 def test_a_home_folder_is_shown_as_a_tilde(
     monkeypatch: pytest.MonkeyPatch, text: str, shown: str
 ) -> None:
-    monkeypatch.setenv("HOME", "/home/ann")
+    monkeypatch.setenv("HOME", "/home/me")
     assert paths.with_tilde(text) == shown
 
 
