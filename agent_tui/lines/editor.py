@@ -14,6 +14,9 @@ from agent_tui.text import SafeText, count
 
 PROMPT = "> "
 
+SEQUENCE_WITHIN_S = 0.2
+"""The pieces of one key come within this; an Esc that nothing has followed by then was a key."""
+
 
 class Writes(Protocol):
     def write(self, text: str) -> None: ...
@@ -39,7 +42,7 @@ class LineEditor:
         # A locale that is plain C says nothing of what the keys send.
         typed = "utf-8" if encoding == "ascii" else encoding
         self._decode = codecs.getincrementaldecoder(typed)("replace").decode
-        self._held = ""
+        self._held, self._held_at = "", 0.0
         self.text = ""
         self._lines: list[str] = []
         """Those before the open one of a message of several."""
@@ -95,7 +98,11 @@ class LineEditor:
         self.text, self._lines, self._shown, self._back = "", [], False, 0
 
     def feed(self, data: bytes) -> None:
+        now = self._clock()
+        if now - self._held_at > SEQUENCE_WITHIN_S:
+            self._held = ""
         parts, self._held = without_sequences(self._held + self._decode(data))
+        self._held_at = now
         while not self.secret and sum(part in "\r\n" for part in parts) > 1:
             # Commands that were typed ahead are lines of their own, not a text.
             if self._lines or (self.text + parts[0])[:1] != "/":

@@ -119,3 +119,22 @@ def test_no_bytes_make_it_write_a_control_character(data: bytes, cuts: list[int]
     for start, end in pairwise(edges):
         typed.editor.feed(data[start:end])
     assert not {c for c in typed.written if c < " " or "\x7f" <= c <= "\x9f"} - {"\n", "\b"}
+
+
+def test_an_escape_is_a_key_of_its_own_once_it_has_stood_alone() -> None:
+    typed = Typed()
+    typed.editor.feed(b"\x1b")
+    typed.now = 3.0
+    typed.editor.feed(b"hello")
+    typed.now = 4.0
+    typed.editor.feed(b"\x1b")
+    typed.now = 5.0
+    typed.editor.feed(b"\r")
+    assert typed.texts == ["hello"]
+    # The pieces of one key belong together, also where a slow line parts them.
+    typed.editor.feed(b"\x1b")
+    typed.now = 5.1
+    typed.editor.feed(b"[")
+    typed.now = 5.2
+    typed.editor.feed(b"A")
+    assert typed.editor.text == "hello", "Up"
