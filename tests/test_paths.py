@@ -162,7 +162,7 @@ def test_project_config_is_in_the_project(tmp_path: Path):
     [
         ("Written to /home/me/config.toml", "Written to ~/config.toml"),
         ("in /home/me and below", "in ~ and below"),
-        ("/home/mel/config.toml", "/home/mel/config.toml"),
+        ("/home/me_too/config.toml", "/home/me_too/config.toml"),
         ("/backup/home/me/x", "/backup/home/me/x"),
         ("/home/me-old/x, /home/me/y", "/home/me-old/x, ~/y"),
     ],
