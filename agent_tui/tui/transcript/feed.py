@@ -300,7 +300,7 @@ class Feed:
         if event.strikes:
             self._strike(event.strikes)
         if not event.attempt:
-            self.add(NoticeBlock("info", "asked again; the answer above no longer counts"))
+            self.add(NoticeBlock("info", "asked again; this takes the place of the answer before"))
             return
         reason = event.reason.rstrip(" .:")
         wait = f" in {elapsed(math.ceil(event.wait_s))}" if event.wait_s else ""

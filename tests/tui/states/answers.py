@@ -175,3 +175,15 @@ async def documents_are_cited(user: User) -> None:
 async def blocks_nobody_knows(user: User) -> None:
     await user.say("surprise me")
     await user.ready()
+
+
+@state(recorded("answer-marks"), no_rules=True)
+async def compaction_and_fallback(user: User) -> None:
+    await user.say("go on")
+    await user.ready()
+
+
+@state(recorded("stop-compaction"), no_rules=True)
+async def compaction_ends_it(user: User) -> None:
+    await user.say("go on")
+    await user.ready()

@@ -199,3 +199,18 @@ async def refused_with_a_reason(user: User) -> None:
 async def more_than_one_is_asked_for(user: User) -> None:
     await user.say("build it anew")
     await user.sees("wants to run")
+
+
+POEM = "Of carts that ask for every price\nand ask again, not once but twice"
+WRITES: dict[str, Any] = {"text": "I'll write it.", "tool_calls": [
+    {"name": "write", "input": {"path": "poem.txt", "content": POEM}}]}  # fmt: skip
+
+
+@state(held(WRITES), {"text": "In prose, then."}, size=(120, 30))
+async def stopped_while_it_is_written(user: User) -> None:
+    await user.say("a poem, please")
+    await user.sees("not once")
+    await user.press("f5", "r")
+    await user.say("use prose")
+    await user.sees("In prose, then.")
+    await user.ready()

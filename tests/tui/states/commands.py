@@ -129,3 +129,28 @@ async def key_is_entered(user: User) -> None:
 async def asked_again(user: User) -> None:
     await user.ask("why is checkout slow?", "once for each item")
     await user.ask("/retry", "forty times")
+
+
+@state()
+async def palette_finds_a_command(user: User) -> None:
+    await user.press("ctrl+p")
+    await user.type("cont")
+    await user.sees("/container", "/context")
+    await user.settles()
+
+
+@state()
+async def palette_waits_for_words(user: User) -> None:
+    await user.type("a draft")
+    await user.press("ctrl+p")
+    await user.type("/model")
+    await user.sees("/model")
+    await user.settles()
+    await user.press("enter")
+    await user.sees("/model claude-opus-5-5", "put away")
+
+
+@state(flags={"system_prompt": "You help in a small shop.\n\n- Read a file before you edit it."})
+async def system_prompt_is_shown(user: User) -> None:
+    await user.say("/system")
+    await user.settles()

@@ -10,12 +10,14 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import pytest
@@ -40,6 +42,7 @@ from agent_tui.tui.app import AgentTuiApp
 from agent_tui.tui.panels.container_panel import ContainerPanel
 from agent_tui.tui.starter import Starter
 from agent_tui.tui.status_line import StatusLine
+from tests.mcp_servers.zoo_auth import gated
 
 NOW = 1_796_119_200.0
 """2026-12-01 10:00 UTC, when every picture is taken."""
@@ -79,7 +82,7 @@ class State:
     allow: tools that need no approval. files: more of them in the folder. key: whether there is
     a key at all. servers: MCP servers by name, as in mcp.json. wish: which session (SessionWish).
     patient: False waits no time between tries. before: played in an app that was closed before
-    this one opened.
+    this one opened. gated: MCP servers over HTTP that want a login.
     """
 
     name: str
@@ -96,6 +99,7 @@ class State:
     no_rules: bool = False
     before: Play | None = None
     servers: dict[str, Any] = field(default_factory=dict[str, Any])
+    gated: tuple[str, ...] = ()
 
 
 STATES: dict[str, State] = {}
@@ -250,7 +254,7 @@ class PicturedApp(AgentTuiApp):
     """The app; it ends what it has begun, and its pictures name no port."""
 
     CSS_PATH = Path(agent_tui.tui.__file__).parent / AgentTuiApp.CSS_PATH
-    pictured_port = ""
+    pictured_ports: Sequence[str] = ()
 
     async def on_unmount(self) -> None:
         if (conversation := self.desk.conversation) is not None:
@@ -258,7 +262,9 @@ class PicturedApp(AgentTuiApp):
 
     def export_screenshot(self, **more: Any) -> str:
         svg = super().export_screenshot(**more)
-        return svg.replace(self.pictured_port, "8" * 5) if self.pictured_port else svg
+        for port in self.pictured_ports:
+            svg = svg.replace(port, "8" * 5)
+        return svg
 
 
 class Picture:
@@ -292,10 +298,20 @@ class Picture:
             (cwd / path).parent.mkdir(parents=True, exist_ok=True)
             (cwd / path).write_text(text.replace("{python}", sys.executable).replace("{zoo}", ZOO))
         (self._home / ".agent-tui").mkdir(mode=0o700)
-        (self._home / ".agent-tui" / "mcp.json").write_text(
-            json.dumps({"mcpServers": state.servers})
-        )
         self._patch.chdir(cwd)
+        with ExitStack() as servers:
+            gates = {name: servers.enter_context(gated()).url for name in state.gated}
+            listed = state.servers | {name: {"url": url} for name, url in gates.items()}
+            text = json.dumps({"mcpServers": listed})
+            (self._home / ".agent-tui" / "mcp.json").write_text(text)
+            ports = [str(urlsplit(url).port) for url in gates.values()]
+            return self._served(state, clock, cwd, size, theme, ports)
+
+    def _served(
+        self, state: State, clock: Clock, cwd: Path, size: tuple[int, int] | None, theme: str,
+        ports: list[str],
+    ) -> bool:  # fmt: skip
+        self._ports = ports
         if state.turns is None:
             return self._take(state, clock, cwd, {}, size, theme)
         scenario = Scenario(
@@ -323,7 +339,8 @@ class Picture:
                 wish=SessionWish(**wish),
             )  # fmt: skip
             app = PicturedApp(settings=loaded.settings, starter=starter, clock=clock.monotonic)
-            app.pictured_port = str(flags.get("base_url", "")).rpartition(":")[2]
+            port = str(flags.get("base_url", "")).rpartition(":")[2]
+            app.pictured_ports = [one for one in (port, *self._ports) if one]
             return app
 
         def playing(app: PicturedApp, play: Play) -> Any:

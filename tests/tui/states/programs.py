@@ -128,3 +128,12 @@ async def program_is_stopped(user: User) -> None:
     await user.sees("F....")
     await user.press("escape")
     await user.ready()
+
+
+@state(program(WAITS), flags=BOTH, allow=ALLOWED, size=(120, 30))
+async def container_is_held(user: User) -> None:
+    await user.say("find out why checkout is slow")
+    await user.sees("F....")
+    await user.press("f6", "escape")
+    await user.ready()
+    await user.sees("given up")

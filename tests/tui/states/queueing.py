@@ -89,3 +89,19 @@ async def delivered(user: User) -> None:
     await user.say("don't touch db.py, it is generated")
     await user.sees("Without db.py, then.")
     await user.ready()
+
+
+@state(RUNS, allow=("shell",))
+async def with_attachments(user: User) -> None:
+    await user.say("run the tests")
+    await user.sees("F....")
+    await user.type("then look at @shop/db.py ")
+    await user.press("tab")
+    await user.sees("when the turn ends")
+
+
+@state(RUNS, allow=("shell",))
+async def sent_now(user: User) -> None:
+    await running(user)
+    await user.press("f3", "s")
+    await user.sees("Goes out next")

@@ -123,3 +123,10 @@ async def wrong_form(user: User) -> None:
     await user.say("/mcp add")
     await user.sees("The form is")
     await user.settles()
+
+
+@state(gated=("shop",), size=(120, 30))
+async def needs_a_login(user: User) -> None:
+    await user.press("f7")
+    await user.sees("login")
+    await user.settles()

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.tui.states.harness import User, state
+from tests.tui.states.harness import User, held, state
 
 TURNS: tuple[dict[str, Any], ...] = (
     {"text": "I'll look.", "tool_calls": [{"name": "read", "input": {"path": "shop/cart.py"}}]},
@@ -13,6 +13,11 @@ TURNS: tuple[dict[str, Any], ...] = (
 
 async def first(user: User) -> None:
     await user.ask("why is checkout slow?", "once for each item")
+
+
+async def cut_off(user: User) -> None:
+    await user.say("why is checkout slow?")
+    await user.sees("forty items")
 
 
 @state(*TURNS, before=first, wish={"continue_newest": True})
@@ -36,3 +41,9 @@ async def picked_by_command(user: User) -> None:
 async def none_to_be_found(user: User) -> None:
     await user.say("/resume nonsense")
     await user.settles()
+
+
+@state(held({"text": "Each item asks the database for its price, so a cart of forty items"}),
+       before=cut_off, wish={"continue_newest": True})  # fmt: skip
+async def was_cut_off(user: User) -> None:
+    await user.sees("forty items")
