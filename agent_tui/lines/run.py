@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import select
 import signal
 import sys
 import threading
@@ -17,6 +18,12 @@ log = logging.getLogger(__name__)
 
 PATIENCE_S = 5.0
 """So long an ordered end may take; then the process ends by force, its terminal put back."""
+
+MOST_TYPED = 256
+"""Bytes; more at once is a paste."""
+
+PIECES_WITHIN_S = 0.05
+"""The pieces of a paste follow each other within this."""
 
 _BY_SIGNAL = {"SIGTERM": 143, "SIGHUP": 129}
 
@@ -81,16 +88,25 @@ def _read(loop: asyncio.AbstractEventLoop, face: LinesFace, ended: Any) -> None:
     def read() -> None:
         with suppress(RuntimeError):  # the event loop ended first
             while True:
-                try:
-                    data = os.read(fd, 65_536)
-                except OSError:
-                    data = b""
+                data = read_typed(fd)
                 if not data:
                     loop.call_soon_threadsafe(ended)
                     return
                 loop.call_soon_threadsafe(face.editor.feed, data)
 
     threading.Thread(target=read, name="read keys", daemon=True).start()
+
+
+def read_typed(fd: int) -> bytes:
+    """What was typed or pasted, b"" at the end. Blocking. A paste comes in pieces, as a terminal's
+    buffer is small: they are one, wherever they are parted."""
+    data = bytearray()
+    with suppress(OSError):
+        data += (piece := os.read(fd, 65_536))
+        while len(piece) > MOST_TYPED and select.select([fd], [], [], PIECES_WITHIN_S)[0]:
+            data += (more := os.read(fd, 65_536))
+            piece = piece if more else b""
+    return bytes(data)
 
 
 def _watch(code: int, discipline: Discipline) -> None:
