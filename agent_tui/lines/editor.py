@@ -9,6 +9,7 @@ import codecs
 from collections.abc import Callable
 from typing import Protocol
 
+from agent_tui.conversation.queue_control import is_command
 from agent_tui.lines.terminal import width, without_sequences
 from agent_tui.text import SafeText, count
 
@@ -105,9 +106,9 @@ class LineEditor:
         self._held_at = now
         while not self.secret and sum(part in "\r\n" for part in parts) > 1:
             # Commands that were typed ahead are lines of their own, not a text.
-            if self._lines or (self.text + parts[0])[:1] != "/":
-                return self._paste(parts)
             end = next(at for at, part in enumerate(parts) if part in "\r\n")
+            if self._lines or not is_command(self.text + "".join(parts[:end])):
+                return self._paste(parts)
             for part in parts[: end + 1]:
                 self._take(part)
             del parts[: end + 1]

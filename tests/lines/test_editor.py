@@ -43,6 +43,8 @@ def test_several_lines_at_once_are_one_message_and_commands_are_not_a_text() -> 
     typed.editor.feed(b"one\r\ntwo\nthree\n")
     typed.editor.feed(b"/tools\n/usage\nhello\n")
     assert typed.texts == ["one\ntwo\nthree", "/tools", "/usage", "hello"]
+    typed.editor.feed(b"/usr/bin/env: no such file\nwhy?\n")
+    assert typed.sent.pop()[0] == "/usr/bin/env: no such file\nwhy?", "a path is no command"
     # The last line without its end stays to be gone on with.
     typed.editor.feed(b"a\nb\nc")
     assert typed.texts[4:] == []
