@@ -16,7 +16,7 @@ from textual.geometry import Region
 from textual.screen import ModalScreen
 from textual.widget import Widget
 
-from agent_tui.paths import PathError
+from agent_tui.paths import PathError, with_tilde
 from agent_tui.text import file_size
 from agent_tui.tui import terminal_images as drawing
 from agent_tui.tui.image_file import ImageFile, ImageFileError, image_file, open_outside
@@ -190,7 +190,7 @@ class ImagePage(ModalScreen[None]):
         except (ImageFileError, PathError) as error:
             return self._say(str(error))
         if reason := await self._easel.why_not(self._file):
-            return self._say(f"Not drawn: {reason}.\nSaved as {self._file.path}")
+            return self._say(f"Not drawn: {reason}.\nSaved as {with_tilde(self._file.path)}")
         self._drawn = True
         self._painted()
 

@@ -102,6 +102,8 @@ async def container_has_expired(user: User) -> None:
 @state(program(ENDS), {"text": "The **north** sells best."}, flags=BOTH, size=(120, 30))
 async def container_is_told(user: User) -> None:
     await user.ask("where do we sell best?", "sells best.")
+    await user.press("f6")
+    await user.sees("chart.csv")
     await user.say("/container")
     await user.settles()
 
