@@ -32,7 +32,14 @@ from agent_tui.conversation import container_watch, endpoint, mending, retry, us
 from agent_tui.conversation.commands import container as container_command
 from agent_tui.conversation.session_wish import SessionWish
 from agent_tui.mcp_servers import connection, lenient
-from agent_tui.offline import ContainerOptions, OfflineServer, Scenario, containers, file_store
+from agent_tui.offline import (
+    ContainerOptions,
+    OfflineServer,
+    Scenario,
+    containers,
+    file_store,
+    server,
+)
 from agent_tui.offline.scenarios import _reply
 from agent_tui.offline.wire import stream_events
 from agent_tui.sessions import store
@@ -380,7 +387,9 @@ def fix(patch: pytest.MonkeyPatch, clock: Clock, *, patient: bool) -> None:
     outcome = tool_batch.FinalizedToolCallOutcome
     patch.setattr(
         tool_batch, "FinalizedToolCallOutcome",
-        lambda call, result, ms: outcome(call, result, TOOK_MS if ms else 0),
+        lambda call, result, ms: outcome(
+            call, result, TOOK_MS if ms or not result.is_error else 0
+        ),
     )  # fmt: skip
     for module in (containers, container_command):
         patch.setattr(module, "time", _Time(clock))
@@ -394,6 +403,12 @@ def fix(patch: pytest.MonkeyPatch, clock: Clock, *, patient: bool) -> None:
         numbers = count(0xC0)
         fixed = SimpleNamespace(uuid4=lambda numbers=numbers: UUID(int=next(numbers)))
         patch.setattr(module, "uuid", fixed)
+    # Else it follows from the request, and that names the folder.
+    made = server.make_id
+    patch.setattr(
+        server, "make_id",
+        lambda prefix, *seed: "req_01" + "0" * 22 if prefix == "req_" else made(prefix, *seed),
+    )  # fmt: skip
     patch.setattr(connection, "_pause_s", lambda _: 3600.0)
     patch.setattr(
         connection.ServerConnection, "retry_in_s",
