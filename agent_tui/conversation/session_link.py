@@ -133,7 +133,7 @@ class SessionLink:
             self.session.record_uploads(waiting)
 
     def ran(self, message: BashExecutionMessage) -> None:
-        """A command of the user has ended and waits for the end of a run."""
+        """A command of the user has begun, or has ended and waits for the end of a run."""
         if not self.session.closed:
             self.session.record_ran(message)
 

@@ -26,6 +26,8 @@ from agent_tui.tools.workspace import ToolError
 
 log = logging.getLogger(__name__)
 
+NEVER_ENDED = "[agent-tui was killed while this ran; its output is lost, and it may run on.]"
+
 
 def user_command(text: str) -> tuple[str, bool] | None:
     """(the command, whether it stays out of the context) of a text that begins with `!`."""
@@ -39,7 +41,7 @@ def user_command(text: str) -> tuple[str, bool] | None:
 
 class UserCommands:
     """Of one conversation. running_agent: a run is on, so that the transcript has to wait.
-    keep: what waits for it, for the session."""
+    keep: what waits for it, or runs, for the session."""
 
     def __init__(
         self,
@@ -73,6 +75,11 @@ class UserCommands:
     def start(self, command: str, *, exclude: bool) -> str:
         """Run it; gives the id of the message that it becomes."""
         ident = new_id()
+        # What is known of it now, for a session that a kill ends before the command does.
+        begun = BashExecutionMessage(
+            id=ident, command=command, exclude=exclude, output=NEVER_ENDED, cancelled=True
+        )
+        self._keep_record(begun)
         task = asyncio.create_task(self._run(ident, command, exclude), name="command of the user")
         self._tasks[ident] = task
         task.add_done_callback(lambda _: self._tasks.pop(ident, None))

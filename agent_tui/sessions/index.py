@@ -143,7 +143,8 @@ def _was_attended(file: BinaryIO) -> bool:
 
 
 def _is_begun(info: SessionInfo, data: bytes) -> bool:
-    """Of a file without messages: whether a queued message or a draft is in it."""
+    """Of a file without messages: whether a queued message, a draft or a command of the user's
+    is in it."""
     tree = SessionTree()
     for number, line in enumerate(data.split(b"\n"), 1):
         for parsed in read_line(Line(number, line), lambda _: True):
@@ -151,7 +152,7 @@ def _is_begun(info: SessionInfo, data: bytes) -> bool:
                 tree.apply(parsed)
     shown = tree.draft if tree.draft.text or not tree.draft.stash else tree.draft.stash[-1]
     info.draft = _one_line(shown.whole)
-    return bool(tree.draft or tree.uploads or tree.queue.items())
+    return bool(tree.draft or tree.uploads or tree.queue.items() or tree.ran)
 
 
 def _read_head(info: SessionInfo, head: bytes) -> str | None:

@@ -410,8 +410,8 @@ class Session:
         return self._record(record, begins=bool(uploads))
 
     def record_ran(self, message: BashExecutionMessage) -> Ticket:
-        """A command of the user has ended and waits for the end of a run. The message that says
-        it, or brings it along, needs no other record."""
+        """A command of the user has begun, or has ended and waits for the end of a run; the later
+        record of one counts. The message that says it, or brings it along, needs no other."""
         return self._record(RanRecord(parent_id=self._tree.leaf, message=message), begins=True)
 
     def record_beside(self, answer: AssistantMessage) -> Ticket:

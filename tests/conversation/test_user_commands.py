@@ -8,6 +8,7 @@ import pytest
 
 from agent_tui.agent.messages import BashExecutionMessage, UserMessage
 from agent_tui.conversation.user_commands import user_command
+from agent_tui.sessions.index import newest
 from agent_tui.sessions.store import Session
 from tests.faults.helpers import Talk, said, talking
 
@@ -187,3 +188,30 @@ async def test_what_ended_during_a_run_outlives_a_crash_and_is_said_once(
         assert texts.count("I ran a command:\n$ echo one\none") == 1, texts
         assert not any("only for me" in text for text in texts)
         assert [m.command for m in ran(talk) if m.exclude] == ["echo only for me"]
+
+
+@pytest.mark.parametrize("busy", [False, True])
+async def test_one_that_ran_when_the_app_was_killed_is_not_forgotten(
+    tmp_path: Path, busy: bool
+) -> None:
+    session = Session.create(str(tmp_path), tmp_path / "home")
+    async with talking(SLOW, cwd=tmp_path, session=session) as talk:
+        if busy:
+            await talk.conversation.submit("begin")
+            await talk.until_stream("text_delta")
+        await talk.conversation.submit("!echo begun; sleep 60")
+        await talk.until(lambda: any("begun" in e.text for e in talk.all("user_command")))
+        assert await talk.conversation.recorded()
+        assert session.path is not None
+        path, killed = session.path, await asyncio.to_thread(session.path.read_bytes)
+    await asyncio.to_thread(path.write_bytes, killed)
+
+    found = await asyncio.to_thread(newest, str(tmp_path), tmp_path / "home")
+    assert found is not None and found.path == path, "-c goes on with it"
+    reopened = await asyncio.to_thread(Session.open, path)
+    async with talking({"text": "Yes."}, cwd=tmp_path, session=reopened) as talk:
+        await talk.say("and?")
+        (message,) = ran(talk)
+        assert message.command == "echo begun; sleep 60" and message.cancelled
+        assert "killed" in message.output
+        assert "sleep 60" in str(talk.bodies[-1]["messages"]), "the model knows that it was run"
