@@ -81,8 +81,7 @@ class SessionChange:
         the new session is in place."""
         if self.busy():
             raise AgentBusyError
-        # What is in the composer goes with the screen, not with the session left behind.
-        self.link.draft(Draft())
+        old, draft = self.link.session, self.link.session.draft
         before = self._settings()
         self.agent.set_model(model or self.agent.state.model, thinking)
         for (name, was), now in zip(before.items(), self._settings().values(), strict=True):
@@ -95,6 +94,13 @@ class SessionChange:
         self.files.enter(session.uploads)
         self.meters.begin(self.agent.state.messages, session.answers())
         self.emit(self.meters.totals.event())
+        # What is in the composer goes with the screen, not with the session left behind: a crash
+        # in between leaves it in both, rather than in none.
+        if draft and not session.draft:
+            self.link.draft(draft)
+            await self.link.written()
+        if not old.closed:
+            old.record_draft(Draft())
         await closing
 
     def _settings(self) -> dict[str, str]:

@@ -16,6 +16,7 @@ from agent_tui.conversation.session_wish import SessionWish
 from agent_tui.messages_api.client import ApiEndpoint
 from agent_tui.sessions import Draft, NoSessionYetError, Session
 from agent_tui.settings import Loaded, Settings
+from tests.faults.helpers import talking
 
 ENDPOINT = Endpoint(ApiEndpoint(api_key="sk-test-key"), source="test")
 CWD = "/somewhere"
@@ -154,3 +155,24 @@ def test_the_model_of_the_demo_is_of_no_use_elsewhere() -> None:
     session = Session.in_memory(CWD)
     session.record_model("demo")
     assert settings_of(session) == ("by-settings", "low")
+
+
+async def test_a_draft_goes_along_into_a_new_session_before_the_old_one_lets_it_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded: list[tuple[str, str]] = []
+    record = Session.record_draft
+
+    def note(self: Session, draft: Draft) -> Any:
+        recorded.append((self.id, draft.whole))
+        return record(self, draft)
+
+    monkeypatch.setattr(Session, "record_draft", note)
+    old = Session.create(str(tmp_path), tmp_path / "home")
+    async with talking({"text": "Yes."}, cwd=tmp_path, session=old) as talk:
+        await talk.say("hello")
+        talk.conversation.record_draft(Draft("half a thought"))
+        await talk.conversation.clear()
+        new = talk.conversation.session
+        assert recorded[1:] == [(new.id, "half a thought"), (old.id, "")]
+        assert new.draft.whole == "half a thought" and not old.draft
