@@ -417,6 +417,10 @@ class Conversation(QueueControl):
         """(whole line, a word about it): what a command line may become, by its arguments."""
         return self._registry.completions(self, line)
 
+    def takes_any(self, line: str) -> bool:
+        """Other arguments than those of completions() are as good for this command."""
+        return self._registry.takes_any(line)
+
     def set_model(self, model: str) -> None:
         """From the next request on."""
         self.models.choose(model)

@@ -14,6 +14,7 @@ from agent_tui.conversation.events import SettingChangedEvent
 from agent_tui.settings import Loaded, Settings, SettingsError, parse_setting
 from agent_tui.settings_model import SECRET
 from agent_tui.settings_write import write_setting
+from agent_tui.theme_names import THEME_NAMES
 from agent_tui.toml_file import TomlFileError
 
 if TYPE_CHECKING:
@@ -35,6 +36,25 @@ class SettingRow:
     choices: tuple[str, ...]
     live: bool
     secret: bool
+
+
+_MOST_USED = (
+    "theme", "model", "thinking", "show_panel", "show_thinking", "notify", "vi_keys",
+    "screen_reader", "reduced_motion", "terminal_title", "progress", "keys", "allow", "tools",
+    "programmatic", "max_turns", "max_cost", "max_seconds", "steering_mode", "follow_up_mode",
+)  # fmt: skip
+_SELDOM = (
+    "base_url", "api_key", "auth_token", "headers", "provider", "aws_region", "aws_profile",
+    "aws_workspace", "google_project", "google_region", "google_workspace", "foundry_resource",
+)  # fmt: skip
+"""Where one asks, set once: they stand last."""
+
+BY_USE = (
+    *_MOST_USED,
+    *(n for n in Settings.model_fields if n not in (*_MOST_USED, *_SELDOM)),
+    *_SELDOM,
+)
+"""The settings, what one changes most first."""
 
 
 class SettingError(ValueError):
@@ -62,21 +82,18 @@ class ConversationSettings:
         self.of_face: Collection[str] = ()
 
     def rows(self) -> list[SettingRow]:
-        return [self.row(name) for name in Settings.model_fields]
+        return [self.row(name) for name in BY_USE]
 
     def row(self, name: str) -> SettingRow:
         """Raises KeyError."""
         info = Settings.model_fields[name]
-        choices = tuple(choice for choice in get_args(info.annotation) if isinstance(choice, str))
-        if info.annotation is bool:
-            choices = ("true", "false")
         return SettingRow(
             name,
             self._shown(name),
             self.loaded.sources.get(name, "default"),
             info.title or name,
             info.description or "",
-            choices,
+            _choices(name),
             name in _LIVE or name in self.of_face,
             name in SECRET,
         )
@@ -123,6 +140,15 @@ class ConversationSettings:
         project = self.loaded.project_file
         in_project = project is not None and source.startswith(f"{project}:")
         return source == "flag" or source.startswith("environment ") or in_project
+
+
+def _choices(name: str) -> tuple[str, ...]:
+    kind = Settings.model_fields[name].annotation
+    if name == "theme":
+        return THEME_NAMES
+    if kind is bool or bool in get_args(kind):
+        return ("true", "false")
+    return tuple(choice for choice in get_args(kind) if isinstance(choice, str))
 
 
 def shown(value: Any) -> str:

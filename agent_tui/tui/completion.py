@@ -54,6 +54,17 @@ def command_choices(
     return [Choice(f"/{n} ", one_line(usage), one_line(help_)) for n, usage, help_ in found]
 
 
+_OPTIONAL = re.compile(r"\[[^\[\]]*\]")
+
+
+def needs_argument(usage: str) -> bool:
+    """Whether a command of this form cannot be sent by its name alone: something stands behind
+    it that is not in brackets."""
+    while (less := _OPTIONAL.sub("", usage)) != usage:
+        usage = less
+    return len(usage.split()) > 1
+
+
 _MENTION = re.compile(r"(?<![^\s(\[{])@(?P<typed>\"(?:[^\"\\]|\\.)*\"?|[^\s\"]*)\Z")
 MOST_MENTIONS = 200
 

@@ -17,7 +17,13 @@ from textual.widgets import TextArea
 
 from agent_tui.drafts import Draft
 from agent_tui.tui import messages as m
-from agent_tui.tui.completion import Choice, CompletionList, command_choices, mention_choices
+from agent_tui.tui.completion import (
+    Choice,
+    CompletionList,
+    command_choices,
+    mention_choices,
+    needs_argument,
+)
 from agent_tui.tui.errand import Errand
 from agent_tui.tui.input_history import InputHistory
 from agent_tui.tui.keys import KeyTable
@@ -64,6 +70,7 @@ class Composer(ViArea):
         self.past = InputHistory()
         self.commands: Callable[[], Sequence[tuple[str, str, str]]] = tuple
         self.completions: Callable[[str], Sequence[tuple[str, str]]] = lambda line: ()
+        self.takes_any: Callable[[str], bool] = lambda line: False
         self.mentions: Callable[[str], Sequence[tuple[str, str]]] = lambda typed: ()
         self.running: Callable[[], bool] = bool
         self.draft_changed: Callable[[], None] = lambda: None
@@ -282,8 +289,8 @@ class Composer(ViArea):
         self._show_list()  # what is typed now counts, not what the list was made for
         if self._searching is not None:
             self._accept_search()
-        elif self._completes and not self._is_known_command():
-            self.action_complete()
+        elif self._enter_chooses() and not self._choose():
+            pass  # more is to be typed behind it
         elif self.errand is not None:
             if self.errand.save(self.draft):
                 self.end_errand(left=False)
@@ -393,6 +400,7 @@ class Composer(ViArea):
             self.post_message(m.RecallRequested())
 
     def action_history_previous(self) -> None:
+        self._show_list()  # for what is typed now
         if self.completion.is_open:
             self.completion.move(-1)
         elif not self.cursor_at_first_line or self.errand is not None:
@@ -401,6 +409,7 @@ class Composer(ViArea):
             self._walk_to(text)
 
     def action_history_next(self) -> None:
+        self._show_list()
         if self.completion.is_open:
             self.completion.move(1)
         elif not self.cursor_at_last_line or self.errand is not None:
@@ -428,6 +437,37 @@ class Composer(ViArea):
         if choice.replaces is not None:
             return self._before_cursor()[-choice.replaces :] != choice.value
         return not self.text.startswith(choice.value)
+
+    def _enter_chooses(self) -> bool:
+        """Enter takes what is chosen in the list, before anything is sent: what the user has
+        moved to; else the first, where what is typed is its beginning and no line by itself."""
+        choice = self.completion.current
+        if choice is None or not self._completes:
+            return False
+        if self.completion.moved or not self._is_known_command():
+            return True
+        typed = self.text.rstrip()
+        lines = [one.value.rstrip() for one in self.completion.choices]
+        return (
+            " " in typed
+            and self.text == typed
+            and choice.value.startswith(typed)
+            and typed not in lines
+            and not self.takes_any(typed)
+        )
+
+    def _choose(self) -> bool:
+        """Take the choice; True: it is a whole command, to be sent by the same Enter."""
+        choice = self.completion.current
+        assert choice is not None
+        meant = self.completion.moved or choice.value.startswith(self.text.rstrip())
+        self.action_complete()
+        if choice.replaces is not None or not meant:
+            return False
+        name, _, arguments = choice.value.removeprefix("/").partition(" ")
+        if arguments:
+            return not choice.value.endswith((" ", "=", "/"))
+        return any(name == n and not needs_argument(usage) for n, usage, _ in self.commands())
 
     @property
     def chooses(self) -> bool:

@@ -135,6 +135,7 @@ class Opener:
                 app.composer.past.add(typed_text(message), earlier=True)
         app.composer.commands = lambda: [(c.name, c.usage, c.help) for c in conversation.commands()]
         app.composer.completions = conversation.completions
+        app.composer.takes_any = conversation.takes_any
         app.composer.mentions = conversation.mentions
         conversation.file_names.changed = app.composer.mentions_changed
         app.mcp_panel.show(conversation.mcp, lambda: app.presenter.tools.running)

@@ -33,7 +33,9 @@ async def test_all_of_them_with_value_and_source_and_no_secret(tmp_path: Path) -
         result = await run(talk, "/settings")
         assert result.action == "settings"
         rows = {r["name"]: r for r in result.data["settings"]}
-        assert list(rows) == list(Settings.model_fields)
+        assert sorted(rows) == sorted(Settings.model_fields)
+        assert list(rows)[:4] == ["theme", "model", "thinking", "show_panel"]
+        assert list(rows)[-1] == "foundry_resource" and list(rows)[-8] == "provider"
         assert (rows["thinking"]["value"], rows["thinking"]["source"]) == ("low", "flag")
         assert rows["max_turns"]["source"] == f"{paths.config_file()}:2"
         assert (rows["theme"]["value"], rows["theme"]["source"]) == ("auto", "default")
@@ -136,7 +138,7 @@ async def test_a_broken_file_is_left_as_it_is(tmp_path: Path) -> None:
 async def test_names_and_values_are_completed(tmp_path: Path) -> None:
     async with talking({"text": "x"}, cwd=tmp_path) as talk:
         complete = talk.conversation.completions
-        assert complete("/settings steer")[0] == ("/settings steering_mode", "Steering")
+        assert complete("/settings steer")[0] == ("/settings steering_mode ", "Steering")
         assert [line for line, _ in complete("/settings steering_mode ")] == [
             f"/settings steering_mode {v}" for v in ("one-at-a-time", "all", "unset")
         ]
@@ -154,3 +156,33 @@ async def test_a_choice_is_told_to_the_face(tmp_path: Path) -> None:
         await run(talk, "/effort high")
         await run(talk, "/effort wrong")
         assert told == [("model", "claude-opus-5"), ("thinking", "high")]
+
+
+async def test_what_has_a_fixed_list_offers_it_with_the_one_in_force_marked(tmp_path: Path) -> None:
+    async with talking({"text": "x"}, cwd=tmp_path, thinking="low") as talk:
+        for name, value, some in (
+            ("theme", "auto", {"dark", "light", "nord"}),
+            ("thinking", "low", {"off", "high", "max"}),
+            ("notify", "auto", {"bell", "off"}),
+            ("vi_keys", "false", {"true"}),
+            ("eager_input_streaming", None, {"true", "false"}),
+        ):
+            assert some <= set((await row(talk, name))["choices"])
+            offered = dict(talk.conversation.completions(f"/settings {name} "))
+            assert {f"/settings {name} {v}" for v in (*some, "unset")} <= set(offered)
+            marked = [line for line, about in offered.items() if about == "now"]
+            assert marked == ([f"/settings {name} {value}"] if value else [])
+        first = [line for line, _ in talk.conversation.completions("/settings ")]
+        assert first[0] == "/settings theme ", "its values are chosen behind it"
+
+
+@pytest.mark.parametrize("name", ["light", "nord"])
+async def test_theme_is_the_short_form(tmp_path: Path, name: str) -> None:
+    async with talking({"text": "x"}, cwd=tmp_path) as talk:
+        assert "/theme auto" in dict(talk.conversation.completions("/theme "))
+        assert dict(talk.conversation.completions("/theme a"))["/theme auto"] == "now"
+        assert (await run(talk, f"/theme {name}")).error is None
+        assert on_disk() == {"theme": name}
+        assert f"`theme` is `{name}`" in (await run(talk, "/theme")).text
+        assert "did you mean dark?" in ((await run(talk, "/theme drak")).error or "")
+        assert on_disk() == {"theme": name}

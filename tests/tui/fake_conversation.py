@@ -64,6 +64,7 @@ class FakeConversation:
         self.demo = demo
         self.container: Any = None
         self.resources: list[tuple[str, str]] = []
+        self.argument_choices: list[tuple[str, str]] = []
         self.mcp = FakeServers()
         self.user_commands = SimpleNamespace(stop=lambda: False)
         self.file_names = SimpleNamespace(changed=lambda: None)
@@ -259,7 +260,10 @@ class FakeConversation:
         return [item for item in self.resources if item[0].startswith(typed)]
 
     def completions(self, line: str) -> list[tuple[str, str]]:
-        return []
+        return [item for item in self.argument_choices if item[0].startswith(line)]
+
+    def takes_any(self, line: str) -> bool:
+        return line.startswith("/model ")
 
     def told(self) -> list[Any]:
         return []

@@ -3,6 +3,7 @@
 import pytest
 
 from agent_tui.conversation.results import CommandResult
+from agent_tui.tui.completion import needs_argument
 from tests.tui.conftest import Drive
 
 
@@ -203,6 +204,52 @@ async def test_enter_right_behind_a_word_completes_what_is_typed_now(drive: Driv
         assert d.conv.called("command") == [("/mx",)], "not the /model of the list before"
         await d.burst("/mod", "tab", "opus", "enter")
         assert d.conv.called("command")[-1] == ("/model opus",)
+
+
+async def test_enter_takes_the_choice_that_was_moved_to_or_begun_and_sends_a_whole_command(
+    drive: Drive,
+):
+    async with drive() as d:
+        d.conv.argument_choices = [
+            ("/help low", ""), ("/help lower", ""), ("/help max", ""), ("/help more ", ""),
+            ("/help in/", ""), ("/help city=", ""), ("/model opus-5", ""),
+        ]  # fmt: skip
+
+        async def typed(*keys: str) -> tuple[str, str]:
+            """What was sent, and the draft that is left."""
+            before = len(d.conv.called("command"))
+            d.app.composer.take_draft()
+            await d.burst(*keys, "enter")
+            await d.settle()
+            return ", ".join(line for (line,) in d.conv.called("command")[before:]), d.draft
+
+        assert await typed("/help ", "down") == ("/help lower", "")
+        assert await typed("/help ", "up", "up") == ("", "/help in/"), "more is chosen in it"
+        assert await typed("/help ma") == ("/help max", "")
+        assert await typed("/help l") == ("/help low", ""), "the best of two"
+        assert await typed("/help low") == ("/help low", ""), "typed in full"
+        assert await typed("/help mo") == ("", "/help more "), "more is to be typed"
+        assert await typed("/help ci") == ("", "/help city=")
+        assert await typed("/help ") == ("/help ", ""), "nothing was chosen"
+        assert await typed("/help zzz") == ("/help zzz", "")
+        assert await typed("/model opus") == ("/model opus", ""), "any name is as good"
+        assert await typed("/model o", "up") == ("/model opus-5", ""), "but that was moved to"
+        assert await typed("/cle") == ("/clear ", ""), "a name that needs nothing behind it"
+        assert await typed("/elp") == ("", "/help "), "what only holds it is put in to look at"
+
+
+@pytest.mark.parametrize(
+    ("usage", "needed"),
+    [
+        ("/quit", False),
+        ("/model [NAME]", False),
+        ("/settings [NAME [VALUE | unset]]", False),
+        ("/fork N", True),
+        ("/ev:args-prompt city=... [state=...]", True),
+    ],
+)
+def test_a_command_needs_an_argument_where_one_stands_outside_of_brackets(usage: str, needed: bool):
+    assert needs_argument(usage) is needed
 
 
 async def test_quit_ends_the_app_and_closes_the_conversation(drive: Drive):

@@ -123,7 +123,9 @@ def _complete_effort(conversation: "Conversation", typed: str) -> list[Completio
 
 def register(registry: CommandRegistry) -> None:
     registry.add("help", "/help [COMMAND]", "the commands, or one of them", help_)
-    registry.add("model", "/model [NAME]", "show or choose the model", model, _complete_model)
+    registry.add(
+        "model", "/model [NAME]", "show or choose the model", model, _complete_model, free=True
+    )
     registry.add(
         "effort",
         "/effort [LEVEL]",

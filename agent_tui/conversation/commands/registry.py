@@ -26,11 +26,13 @@ Complete = Callable[["Conversation", str], list[Completion]]
 
 @dataclass(slots=True)
 class Command:
-    """info for /help and completion; run(conversation, arguments as typed, stripped)."""
+    """info for /help and completion; run(conversation, arguments as typed, stripped).
+    free: what `complete` gives are proposals; other arguments are as good."""
 
     info: CommandInfo
     run: Run
     complete: Complete | None = None
+    free: bool = False
 
 
 class CommandRegistry:
@@ -53,9 +55,16 @@ class CommandRegistry:
         return found | self._own
 
     def add(
-        self, name: str, usage: str, help: str, run: Run, complete: Complete | None = None
+        self,
+        name: str,
+        usage: str,
+        help: str,
+        run: Run,
+        complete: Complete | None = None,
+        *,
+        free: bool = False,
     ) -> None:
-        self._own[name] = Command(CommandInfo(name, usage, help), run, complete)
+        self._own[name] = Command(CommandInfo(name, usage, help), run, complete, free)
 
     def infos(self) -> list[CommandInfo]:
         return [c.info for _, c in sorted(self._commands.items())]
@@ -69,6 +78,11 @@ class CommandRegistry:
             return []
         made = command.complete(conversation, arguments)
         return [(f"/{name} {c.arguments}", c.help) for c in made]
+
+    def takes_any(self, line: str) -> bool:
+        """The command of this line may be given other arguments than completions() has."""
+        command = self._commands.get(line.removeprefix("/").partition(" ")[0])
+        return command is not None and command.free
 
     async def run(self, conversation: "Conversation", line: str) -> CommandResult:
         """Runs "/name arguments". Never raises for what was typed; the result says the error."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agent_tui.conversation.commands.registry import CommandRegistry, Completion
 from agent_tui.conversation.mcp.markdown import code, plain, table
 from agent_tui.conversation.results import CommandResult
-from agent_tui.conversation.settings_change import SettingError, SettingRow
+from agent_tui.conversation.settings_change import BY_USE, SettingError, SettingRow
 from agent_tui.settings import Settings
 
 if TYPE_CHECKING:
@@ -66,15 +66,32 @@ def _complete(conversation: "Conversation", typed: str) -> list[Completion]:
     name, space, value = typed.partition(" ")
     held = conversation.held_settings
     if not space:
-        names = [n for n in Settings.model_fields if n.startswith(name)]
-        names += [n for n in Settings.model_fields if name and name in n and n not in names]
-        return [Completion(n, held.row(n).title) for n in names]
+        names = [n for n in BY_USE if n.startswith(name)]
+        names += [n for n in BY_USE if name and name in n and n not in names]
+        return [Completion(f"{n} ", held.row(n).title) for n in names]
     if name not in Settings.model_fields:
         return []
     row = held.row(name)
-    found = [Completion(f"{name} {c}") for c in (*row.choices, "unset") if c.startswith(value)]
-    return [] if row.secret else found
+    return (
+        []
+        if row.secret
+        else [
+            Completion(f"{name} {c}", "now" if c == row.value else "")
+            for c in (*row.choices, "unset")
+            if c.startswith(value)
+        ]
+    )
+
+
+async def theme(conversation: "Conversation", arguments: str) -> CommandResult:
+    return await settings(conversation, f"theme {arguments}".rstrip())
+
+
+def _complete_theme(conversation: "Conversation", typed: str) -> list[Completion]:
+    found = _complete(conversation, f"theme {typed}")
+    return [Completion(c.arguments.removeprefix("theme "), c.help) for c in found]
 
 
 def register(registry: CommandRegistry) -> None:
     registry.add("settings", USAGE, "every setting; change one", settings, _complete)
+    registry.add("theme", "/theme [NAME]", "the colours (setting theme)", theme, _complete_theme)
