@@ -185,8 +185,9 @@ class Agent:
     def send_now(self) -> bool:
         """Skip the batch's calls not yet started so that steering goes out. False when no run
         is on, it is stopping, or no steering may be taken (paused, locked, none)."""
-        waits = any(not item.locked for item in self.queue.waiting("steer"))
-        if self._run is None or self._run.control.aborted or self.queue.paused or not waits:
+        queue = self.queue
+        waits = any(not (i.locked or queue.is_paused(i)) for i in queue.waiting("steer"))
+        if self._run is None or self._run.control.aborted or not waits:
             return False
         self._run.control.send_now()
         return True

@@ -12,7 +12,7 @@ def delivery_point(item: QueueItem, queue: MessageQueue, control: RunControl | N
         return "going out now"
     if item.locked:
         return "being edited"
-    if queue.paused:
+    if queue.is_paused(item):
         return "paused: Enter resumes"
     before = _ahead_of(item, queue)
     if control is None or control.aborted:
@@ -54,7 +54,8 @@ def _ahead_of(item: QueueItem, queue: MessageQueue) -> int:
     mode = queue.steering_mode if item.kind == "steer" else queue.follow_up_mode
     if mode == "all":
         return 0
-    free = [other for other in queue.waiting(item.kind) if not other.locked]
+    waiting = queue.waiting(item.kind)
+    free = [other for other in waiting if not other.locked and not queue.is_paused(other)]
     return next((n for n, other in enumerate(free) if other is item), 0)
 
 

@@ -70,7 +70,9 @@ class MessageQueue:
         self._waiting: dict[QueueKind, list[QueueItem]] = {"steer": [], "follow_up": []}
         self._taken: list[QueueItem] = []
         self._history: deque[QueueItem] = deque(maxlen=HISTORY_ITEMS)
-        self._paused = False
+        self._all_paused = False
+        self._paused_ids: set[str] = set()
+        self._had_items = False
         self._held: str | None = None
         self._subscribers: list[Callable[[], None]] = []
 
@@ -78,8 +80,12 @@ class MessageQueue:
 
     @property
     def paused(self) -> bool:
-        """While paused nothing is taken."""
-        return self._paused
+        """Something waits that is not taken (is_paused), or all that comes would."""
+        return self._all_paused or bool(self._paused_ids)
+
+    def is_paused(self, item: QueueItem) -> bool:
+        """It is not taken before resume()."""
+        return self._all_paused or item.id in self._paused_ids
 
     @property
     def held(self) -> str | None:
@@ -243,15 +249,24 @@ class MessageQueue:
         for waiting in self._waiting.values():
             waiting.clear()
         self._history.clear()
-        self._paused, self._held = False, None
+        self._all_paused, self._held = False, None
         self._changed()
 
     def pause(self) -> None:
-        self._paused = True
+        """By hand: nothing is taken, and nothing of what comes. The pause ends by resume(), or
+        when the last item leaves: a pause that nothing shows would catch the next message."""
+        self._all_paused = True
+        self._changed()
+
+    def pause_waiting(self) -> None:
+        """After a stop or a failure: what is there now waits (also what is just being delivered,
+        should it come back). What is added later belongs to the next run, and goes out in it."""
+        self._paused_ids.update(item.id for item in self.items())
         self._changed()
 
     def resume(self) -> None:
-        self._paused = False
+        self._all_paused = False
+        self._paused_ids.clear()
         self._changed()
 
     # --- the agent's side ------------------------------------------------------------
@@ -264,23 +279,24 @@ class MessageQueue:
 
     def deliverable(self, kind: QueueKind) -> list[QueueItem]:
         """What take() would hand over now."""
-        if self._paused or (kind == "steer" and self._held is not None):
+        if kind == "steer" and self._held is not None:
             return []
         mode = self.steering_mode if kind == "steer" else self.follow_up_mode
-        before = takewhile(lambda item: not item.local, self._waiting[kind])
+        going = (item for item in self._waiting[kind] if not self.is_paused(item))
+        before = takewhile(lambda item: not item.local, going)
         free = [item for item in before if not item.locked]
         return free if mode == "all" else free[:1]
 
     def next_local(self) -> QueueItem | None:
         """The local item that is to be done now: nothing that may go out stands before it."""
-        if self._paused or self.deliverable("steer"):
+        if self.deliverable("steer"):
             return None
-        first = next(iter(self._waiting["follow_up"]), None)
+        first = next((i for i in self._waiting["follow_up"] if not self.is_paused(i)), None)
         return first if first is not None and first.local and not first.locked else None
 
     def take(self, kind: QueueKind) -> list[QueueItem]:
-        """Takes one item or all by the kind's mode; none while paused, no steering while it is
-        held; locked ones are left."""
+        """Takes one item or all by the kind's mode; no steering while it is held; paused and
+        locked ones are left."""
         items = self.deliverable(kind)
         for item in items:
             _remove(self._waiting[kind], item)
@@ -328,9 +344,14 @@ class MessageQueue:
         return item
 
     def _changed(self) -> None:
+        there = {item.id for item in self.items()}
+        self._paused_ids &= there
+        if self._had_items and not there:
+            self._all_paused = False
+        self._had_items = bool(there)
         for kind, waiting in self._waiting.items():
             for item in waiting:
-                if self._paused:
+                if self.is_paused(item):
                     item.state = "paused"
                 elif self._held is not None and kind == "steer":
                     item.state = "held"

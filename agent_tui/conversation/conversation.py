@@ -356,8 +356,8 @@ class Conversation(QueueControl):
         """Esc: stop the run, pause the queue. Status "stopping" is out before this returns."""
         if not self.driver.running:
             return
-        if pause_queue and self.agent.queue.items():
-            self.agent.queue.pause()
+        if pause_queue:
+            self.agent.queue.pause_waiting()
         self.driver.abort()
         self._set_status("stopping")
 

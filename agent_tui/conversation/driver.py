@@ -188,7 +188,7 @@ class RunDriver:
 
     def _wants_more(self) -> bool:
         """Something was queued while the run ended, and it ended well."""
-        if self._stopped or self._limits.reached or self._agent.queue.paused:
+        if self._stopped or self._limits.reached:
             return False
         last = self._agent.last_answer
         failed = last is None or last.stop_reason in ("error", "aborted")
@@ -203,9 +203,9 @@ class RunDriver:
         """After a failure or a limit what is queued waits, visibly, for the user (fault B14)."""
         queue = self._agent.queue
         # An abort pauses nothing by itself (DESIGN); Esc in the TUI asks for the pause.
-        if self._stopped or queue.paused or not queue.items():
+        if self._stopped or all(queue.is_paused(item) for item in queue.items()):
             return
-        queue.pause()
+        queue.pause_waiting()
         self._emit(
             NoticeEvent("warning", "Queued messages are paused; Enter on an empty line resumes.")
         )

@@ -31,7 +31,7 @@ class Queue(Protocol):
         *,
         local: bool = False,
     ) -> Any: ...
-    def pause(self) -> None: ...
+    def pause_waiting(self) -> None: ...
     def subscribe(self, fn: Callable[[], None]) -> Callable[[], None]: ...
 
 
@@ -84,8 +84,6 @@ class SessionRecorder:
         """Puts the items of the session back into the queue (paused, if it was), then records
         each change of it. Returns how to stop that."""
         self._queue = queue
-        if self._session.queue_paused:
-            queue.pause()
         for item_id in sorted(self._session.carried):
             self._session.record_queue("withdraw", item_id)
         self._session.carried.clear()
@@ -95,6 +93,8 @@ class SessionRecorder:
             if item.id not in there:
                 message = item.message.model_copy(deep=True)
                 queue.add(item.kind, message, item.id, local=item.local)
+        if self._session.queue_paused:
+            queue.pause_waiting()
         known = {item.id for item in stored}
         self._seen = {i.id: (i.message, i.text) for i in queue.items() if i.id in known}
         self.queue_changed(queue)

@@ -296,6 +296,10 @@ class LoopState:
         if len(self._kinds) > 4 * len(items) + 400:  # the withdrawn ones are never told
             self._kinds = {item.id: item.kind for item in items}
         ahead = [item for item in items if item.state != "taken"]
+        # Some wait paused, others were typed later: what goes out is what counts.
+        going = [item for item in ahead if item.state != "paused"]
+        if going and len(going) < len(ahead):
+            ahead, paused = going, False
         steers = [item for item in ahead if item.kind == "steer"]
         held = sum(item.delivery.startswith("held") for item in steers)
         found = Waiting(len(steers), len(ahead) - len(steers), held, paused)

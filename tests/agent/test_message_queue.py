@@ -75,6 +75,54 @@ def test_paused_gives_nothing_and_says_so(queue: MessageQueue) -> None:
     assert texts(queue.take("steer")) == ["s1"]
 
 
+def test_what_comes_behind_a_stop_is_not_paused(queue: MessageQueue) -> None:
+    """A message typed after the abort belongs to the next turn; what was there waits."""
+    old = queue.add("steer", message("old"))
+    later = queue.add("follow_up", message("later"), local=True)
+    queue.pause_waiting()
+    new = queue.add("steer", message("new"))
+    then = queue.add("follow_up", message("then"))
+    assert [i.state for i in (old, later, new, then)] == ["paused", "paused", "queued", "queued"]
+    assert queue.paused and queue.next_local() is None
+    assert texts(queue.take("steer")) == ["new"] and queue.take("steer") == []
+    assert texts(queue.take("follow_up")) == ["then"]
+    queue.resume()
+    assert texts(queue.take("steer")) == ["old"]
+    assert queue.next_local() is later
+
+
+def test_what_was_on_its_way_at_a_stop_and_comes_back_is_paused(queue: MessageQueue) -> None:
+    queue.add("steer", message("on its way"))
+    taken = queue.take("steer")
+    queue.pause_waiting()
+    queue.give_back(taken)
+    assert [i.state for i in queue.items()] == ["paused"]
+
+
+@pytest.mark.parametrize("pause", [MessageQueue.pause, MessageQueue.pause_waiting])
+def test_an_emptied_queue_is_not_paused(queue: MessageQueue, pause: Any) -> None:
+    """Nothing would show it, and the next message would never go out."""
+    withdrawn, landed = queue.add("steer", message("a")), queue.add("steer", message("b"))
+    queue.lock(withdrawn.id)
+    queue.take("steer")
+    pause(queue)
+    queue.commit(landed.id)
+    assert queue.paused
+    queue.unlock(withdrawn.id)
+    queue.withdraw(withdrawn.id)
+    assert not queue.paused
+    queue.add("steer", message("c"))
+    assert texts(queue.take("steer")) == ["c"]
+
+
+def test_a_queue_paused_by_hand_before_anything_is_in_it_pauses_what_comes(
+    queue: MessageQueue,
+) -> None:
+    queue.pause()
+    assert queue.add("steer", message("a")).state == "paused"
+    assert queue.take("steer") == []
+
+
 def test_held_keeps_steering_only(queue: MessageQueue) -> None:
     steer = queue.add("steer", message("s1"))
     follow_up = queue.add("follow_up", message("f1"))
@@ -235,6 +283,17 @@ class QueueMachine(RuleBasedStateMachine):
         self.delivered: list[str] = []
         self.withdrawn: list[str] = []
         self.added = 0
+        self.all_paused = False
+        self.paused: set[str] = set()
+
+    def pending(self) -> set[str]:
+        waiting = (i for ids in self.model.values() for i in ids)
+        return {*waiting, *(i for i, _ in self.taken)}
+
+    def left(self) -> None:
+        """Something has left: the pause of what is empty is over."""
+        self.paused &= self.pending()
+        self.all_paused = self.all_paused and bool(self.pending())
 
     def waits(self, item_id: str) -> bool:
         return any(item_id in ids for ids in self.model.values())
@@ -258,9 +317,9 @@ class QueueMachine(RuleBasedStateMachine):
     @rule(kind=st.sampled_from(["steer", "follow_up"]))
     def take(self, kind: Any) -> None:
         mode = self.queue.steering_mode if kind == "steer" else self.queue.follow_up_mode
-        free = [i for i in self.model[kind] if i not in self.locked]
+        free = [i for i in self.model[kind] if i not in self.locked | self.paused]
         expected = free if mode == "all" else free[:1]
-        if self.queue.paused or (kind == "steer" and self.queue.held):
+        if self.all_paused or (kind == "steer" and self.queue.held):
             expected = []
         got = [item.id for item in self.queue.take(kind)]
         assert got == expected
@@ -277,6 +336,7 @@ class QueueMachine(RuleBasedStateMachine):
             item_id, _ = self.taken.pop(0)
             self.queue.commit(item_id)
             self.delivered.append(item_id)
+            self.left()
 
     @rule()
     def give_back_all(self) -> None:
@@ -319,10 +379,18 @@ class QueueMachine(RuleBasedStateMachine):
         if self.attempt(item_id, self.queue.withdraw):
             next(ids for ids in self.model.values() if item_id in ids).remove(item_id)
             self.withdrawn.append(item_id)
+            self.left()
 
     @rule(paused=st.booleans())
     def pause(self, paused: bool) -> None:
         (self.queue.pause if paused else self.queue.resume)()
+        self.all_paused = paused
+        self.paused = self.paused if paused else set()
+
+    @rule()
+    def stop(self) -> None:
+        self.queue.pause_waiting()
+        self.paused |= self.pending()
 
     @rule(reason=st.sampled_from([None, "a program is paused (1 call)"]))
     def hold(self, reason: str | None) -> None:
@@ -348,7 +416,9 @@ class QueueMachine(RuleBasedStateMachine):
             if item.state == "taken":
                 continue
             held = item.kind == "steer" and self.queue.held is not None
-            assert item.state == ("paused" if self.queue.paused else "held" if held else "queued")
+            paused = self.all_paused or item.id in self.paused
+            assert item.state == ("paused" if paused else "held" if held else "queued")
+        assert self.queue.paused == (self.all_paused or bool(self.paused))
 
 
 QueueMachine.TestCase.settings = settings(

@@ -243,6 +243,33 @@ async def test_after_a_failure_what_is_queued_waits_visibly() -> None:
     assert "paused" in notice.text and "Enter" in notice.text
 
 
+async def test_what_is_typed_in_the_run_behind_a_stop_goes_out_and_the_rest_stays_paused() -> None:
+    driven = Driven("never whole", "a new answer", "shorter then")
+
+    def stop() -> None:
+        driven.agent.steer("old")
+        driven.agent.queue.pause_waiting()
+        driven.driver.abort()
+
+    driven.on_text = stop
+    await driven.run()
+    driven.on_text = lambda: driven.agent.steer("new") and None
+    driven.driver.start([user("again")])
+    await driven.driver.wait()
+    assert [said for said in driven.said if said in ("old", "new")] == ["new"]
+    assert [(i.text, i.state) for i in driven.agent.queue.items()] == [("old", "paused")]
+
+
+async def test_a_failure_pauses_what_came_behind_a_stop_too() -> None:
+    driven = Driven(refused())
+    driven.agent.follow_up("old")
+    driven.agent.queue.pause_waiting()
+    driven.agent.follow_up("new")
+    await driven.run()
+    assert [i.state for i in driven.agent.queue.items()] == ["paused", "paused"]
+    assert [e for e in driven.events if isinstance(e, NoticeEvent)]
+
+
 async def test_a_locked_item_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     driven = Driven("one", "never asked for")
     item = driven.agent.follow_up("being edited")

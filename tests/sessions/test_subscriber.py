@@ -199,6 +199,50 @@ def test_every_change_of_the_queue_comes_back(file: Path) -> None:
     session.close()
 
 
+def test_a_queue_that_was_emptied_while_paused_comes_back_ready(file: Path) -> None:
+    session = quick_session(file)
+    queue = MessageQueue()
+    SessionRecorder(session).attach_queue(queue)
+    item = queue.add("steer", user("one"))
+    queue.pause_waiting()
+    assert crashed(file, session).queue_paused
+    queue.withdraw(item.id)
+    assert not crashed(file, session).queue_paused
+    session.close()
+
+
+def test_the_pause_of_an_empty_queue_is_not_brought_back(file: Path) -> None:
+    """As sessions have it that were written before that ended a pause."""
+    session = quick_session(file)
+    queue = MessageQueue()
+    SessionRecorder(session).attach_queue(queue)
+    queue.withdraw(queue.add("steer", user("one")).id)
+    session.record_queue("pause")
+    session.close()
+    again = Session.open(file)
+    assert again.queue_paused
+    restored = MessageQueue()
+    SessionRecorder(again).attach_queue(restored)
+    assert not restored.paused and not again.queue_paused
+    assert restored.add("steer", user("two")).state == "queued"
+    again.close()
+
+
+def test_what_comes_behind_a_pause_that_was_brought_back_goes_out(file: Path) -> None:
+    session = quick_session(file)
+    queue = MessageQueue()
+    SessionRecorder(session).attach_queue(queue)
+    queue.add("steer", user("one"))
+    queue.pause()
+    session.close()
+    again = Session.open(file)
+    restored = MessageQueue()
+    SessionRecorder(again).attach_queue(restored)
+    restored.add("steer", user("two"))
+    assert [(i.text, i.state) for i in restored.items()] == [("one", "paused"), ("two", "queued")]
+    again.close()
+
+
 async def test_an_item_is_delivered_by_the_record_of_its_message(file: Path) -> None:
     session = quick_session(file)
     recorder = SessionRecorder(session)
