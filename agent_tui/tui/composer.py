@@ -35,6 +35,10 @@ NARROW = 60
 """Columns of a screen below which words are spared."""
 
 
+SPARED_S = 1.0
+"""So long (seconds) Esc is still meant for what has ended by itself."""
+
+
 class LabelChanged(Message):
     """What stands above the composer has changed (Composer.label)."""
 
@@ -85,6 +89,7 @@ class Composer(ViArea):
         self._closed_list_for: str | None = None
         self.last_key_at = float("-inf")
         self.clock: Callable[[], float] = time.monotonic
+        self._spared_until = float("-inf")
 
     # --- the draft ---------------------------------------------------------------------
 
@@ -224,8 +229,20 @@ class Composer(ViArea):
 
     # --- keys --------------------------------------------------------------------------
 
+    def mode_ended(self) -> None:
+        """What had the keys has ended by itself: the Esc that was meant for it stops nothing. For
+        a moment, or until another key comes."""
+        self._spared_until = self.clock() + SPARED_S
+
+    def _spares(self, key: str) -> bool:
+        until, self._spared_until = self._spared_until, float("-inf")
+        return key == "escape" and self.clock() < until
+
     def _offered(self, key: str) -> bool:
-        """Note the key's time; True when a waiting dialog took it."""
+        """Note the key's time; True when a waiting dialog took it, or when it was meant for a mode
+        that has just ended."""
+        if self._spares(key):
+            return True
         taken = self.offer_key(key)
         # The second of two Ctrl+C looks whether anything was typed since the first.
         if not taken and self.actions.get(key) != "interrupt":
@@ -368,7 +385,12 @@ class Composer(ViArea):
     def action_interrupt(self) -> None:
         """Ctrl+C. A draft is cleared here and now, so that what is typed next is not."""
         idle = not self.running()
-        if idle and (self.selected_text or self.screen.get_selected_text()):
+        if not idle and self._searching is not None:
+            self._end_search(self._searching)
+        elif not idle and self.completion.is_open:
+            self._closed_list_for = self.text
+            self.completion.hide()
+        elif idle and (self.selected_text or self.screen.get_selected_text()):
             self.post_message(m.InterruptRequested())  # it copies
         elif idle and self.errand is not None:
             self.end_errand(left=True)

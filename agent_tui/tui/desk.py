@@ -180,7 +180,7 @@ class Desk:
 
         self._face.composer.begin_errand(
             Errand("why stop it?  Enter stops it, Esc lets it go on", save, lambda: None,
-                   name=f"stop {call_id}")
+                   name=f"stop {call_id}", saves="stop it", leaves="let it go on")
         )  # fmt: skip
 
     # --- approvals ---------------------------------------------------------------------
@@ -224,8 +224,9 @@ class Desk:
             return True
 
         self._face.composer.begin_errand(
-            Errand("why not?  Enter sends it, Esc back", save, lambda: None, name=request_id)
-        )
+            Errand("why not?  Enter sends it, Esc back", save, lambda: None, name=request_id,
+                   saves="send", leaves="back")
+        )  # fmt: skip
 
     # --- the queue ---------------------------------------------------------------------
 
@@ -289,6 +290,8 @@ class Desk:
         """A key in the queue view."""
         conversation, item_id = self.conversation, action.item_id
         if action.name == "back" or conversation is None or item_id is None:
+            if item_id is None:
+                self._face.composer.mode_ended()
             self._face.composer_focus()
             return
         try:
@@ -299,7 +302,7 @@ class Desk:
                     text = next((e.text for e in conversation.queue() if e.id == item_id), "")
                     conversation.queue_remove(item_id)
                     self._face.composer.past.add(text)
-                    self._face.flash(f"Withdrawn: {one_line(text, 30)}  Up brings it back.")
+                    self._face.flash(f'Withdrawn: "{one_line(text, 30)}". Up brings it back.')
                 case "promote":
                     conversation.queue_promote(item_id)
                 case "demote":

@@ -18,3 +18,6 @@ class Errand:
     draft: str = ""
     cursor: tuple[int, int] = (0, 0)
     name: str = ""
+    saves: str = "save"
+    """What Enter does, and Esc (leaves), in a word or two for the last line."""
+    leaves: str = "cancel"

@@ -57,7 +57,8 @@ class Router:
                     dialog.delayed(event)
             case "permission_resolved":
                 app.view.panels()
-                await self.close_approval(event.request_id)
+                own = event.decision in ("allow", "allow_always", "deny")
+                await self.close_approval(event.request_id, by_itself=not own)
             case "mcp_server_changed":
                 app.mcp_panel.changed(event.server)
             case "server_question":
@@ -97,6 +98,7 @@ class Router:
         """With no call left to stop, the keys go back to the composer."""
         app = self._app
         if app.tools_panel.has_focus and not app.presenter.tools.under_way:
+            app.composer.mode_ended()
             app.leave_panel()
 
     async def close_question(self, request_id: str) -> None:
@@ -105,13 +107,17 @@ class Router:
         if dialog is not None and await self._app.dialogs.close(dialog):
             self._app.composer.focus()
 
-    async def close_approval(self, request_id: str) -> None:
-        """Answered, here or elsewhere, or withdrawn: its box goes, and so does a half-written
-        reason for it."""
+    async def close_approval(self, request_id: str, *, by_itself: bool = False) -> None:
+        """Answered, here or elsewhere, or withdrawn (by_itself): its box goes, and so does a
+        half-written reason for it."""
         app = self._app
         errand = app.composer.errand
         if errand is not None and errand.name == request_id:
             app.composer.end_errand(left=True)
+            if by_itself:
+                app.composer.mode_ended()
         dialog = app.dialogs.approval(request_id)
         if dialog is not None and await app.dialogs.close(dialog):
+            if by_itself:
+                app.composer.mode_ended()
             app.composer.focus()

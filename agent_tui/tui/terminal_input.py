@@ -6,7 +6,8 @@
   what came is handed on as a paste.
 - Text pasted by a terminal without bracketed paste arrives as keys, each line end as Enter,
   which would send line by line. Several lines that arrive faster than anyone types are handed
-  on as one paste; a single line with its Enter, as scripts send it, stays what it is.
+  on as one paste; a single line with its Enter, as scripts send it, stays what it is, and so do
+  two short lines with one Enter between them (TYPED_AT_ONCE).
 
 - A byte that is no UTF-8 (a terminal of another encoding, a broken paste) ends the app.
 
@@ -41,6 +42,13 @@ _ESCAPE_DELAY = constants.ESCAPE_DELAY
 FLOOD = 512
 """Characters without a pause from which on they are a paste, though they are of one line: as keys
 a line of 400,000 would take minutes."""
+
+
+TYPED_AT_ONCE = 40
+"""Characters that a slow connection or a busy app may hand on in one read though they were typed:
+with one Enter among them they are keys. What is copied has more, or more lines; of two lines as
+short as this one may be sent from a terminal without bracketed paste, and stands there to be seen.
+"""
 
 
 class PasteAwareParser(XTermParser):
@@ -143,6 +151,9 @@ class PasteAwareParser(XTermParser):
             text, self._burst = "".join(self._burst), []
             if text.endswith("\r") and "\r" not in text[:-1] and "\n" not in text:
                 text, self._held_enter = text[:-1], True  # one long line with its Enter
+            elif len(text) <= TYPED_AT_ONCE and text.count("\r") == 1 and "\n" not in text:
+                yield from super().feed(text)
+                return
             yield events.Paste(text.replace("\x00", ""))
         if self._held_enter:
             self._held_enter = False

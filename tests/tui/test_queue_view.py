@@ -1,5 +1,7 @@
 """The queue above the composer: what it shows and what its keys ask for."""
 
+import pytest
+
 from agent_tui.conversation.events import QueueEntry
 from tests.tui.conftest import Drive, Driven
 
@@ -122,6 +124,33 @@ async def test_when_the_last_message_goes_the_focus_returns(drive: Drive):
         assert d.app.queue_view.display is False
 
 
+async def test_an_escape_on_its_way_back_from_an_emptied_queue_stops_nothing(drive: Drive):
+    async with drive() as d:
+        d.conv.set_status("tools")
+        d.conv.queue_item("steer", "the only one")
+        await d.press("f3", "d")
+        await d.until(lambda: d.app.composer.has_focus)
+        await d.press("escape")
+        assert d.conv.called("abort") == []
+        await d.press("escape")
+        assert d.conv.called("abort") == [(True,)], "the next one is meant"
+
+
+@pytest.mark.parametrize("between", ["a moment", "a key"])
+async def test_later_escape_stops_again(drive: Drive, between: str):
+    async with drive() as d:
+        d.conv.set_status("tools")
+        d.conv.queue_item("steer", "the only one")
+        await d.press("f3", "d")
+        await d.until(lambda: d.app.composer.has_focus)
+        if between == "a key":
+            await d.type("x")
+        else:
+            d.clock.pass_(1.1)
+        await d.press("escape")
+        assert d.conv.called("abort") == [(True,)]
+
+
 async def test_foreign_text_in_the_queue_is_one_safe_line(drive: Drive):
     async with drive() as d:
         d.conv.entries = [
@@ -150,7 +179,7 @@ async def test_what_was_withdrawn_is_named(drive: Drive):
     async with drive(size=(120, 30)) as d:
         await two_items(d)
         await d.press("f3", "d")
-        await d.shows("Withdrawn: then write a changelog")
+        await d.shows('Withdrawn: "then write a changelog". Up')
 
 
 async def test_fifty_messages_take_six_lines_and_each_can_be_reached(drive: Drive):

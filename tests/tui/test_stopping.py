@@ -30,6 +30,18 @@ async def test_ctrl_c_while_running_keeps_the_draft(drive: Drive):
         assert d.app.return_code is None
 
 
+async def test_ctrl_c_closes_a_list_before_it_stops(drive: Drive):
+    async with drive() as d:
+        d.conv.set_status("streaming")
+        await d.type("/cl")
+        await d.until(lambda: d.app.composer.completion.is_open)
+        await d.press("ctrl+c")
+        assert d.conv.called("abort") == [] and not d.app.composer.completion.is_open
+        assert d.draft == "/cl"
+        await d.press("ctrl+c")
+        assert d.conv.called("abort") == [(True,)] and d.draft == "/cl"
+
+
 async def test_a_run_that_does_not_settle_can_be_left(drive: Drive):
     """Fault B22: Esc, Esc, Ctrl+C, Ctrl+C."""
     async with drive() as d:

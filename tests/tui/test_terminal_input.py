@@ -69,6 +69,26 @@ def test_a_line_and_its_enter_from_a_script_are_keys(terminal: Terminal):
     assert terminal.keys == ["slash", "q", "u", "i", "t", "enter"] and not terminal.pastes
 
 
+@pytest.mark.parametrize("size", [1, 7, 12, 100])
+def test_two_short_lines_in_one_burst_were_typed(terminal: Terminal, size: int):
+    """A message, Enter, another one and Tab, while the app was busy."""
+    for piece in pieces("steer me\ra follow-up\t", size):
+        terminal.read(piece, after=0.001)
+    terminal.silence(0.2)
+    assert not terminal.pastes
+    assert terminal.keys.index("enter") == len("steer me") and terminal.keys[-1] == "tab"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["def f(x):\r    return x + 1  # and more of it that was copied", "a\rb\rc", "cd x\rmake\r"],
+)
+def test_what_is_longer_or_has_more_lines_was_copied(terminal: Terminal, text: str):
+    terminal.read(text)
+    terminal.silence(0.2)
+    assert terminal.pastes == [text] and not terminal.keys
+
+
 def test_text_and_enter_in_two_quick_writes_are_keys(terminal: Terminal):
     terminal.read("hello")
     terminal.read("\r", after=0.001)
