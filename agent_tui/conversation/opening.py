@@ -86,7 +86,7 @@ async def _pick_session(cwd: str, asker: Asker) -> str:
         asker.notice("info", "No session is kept for this folder yet; this is a new one.")
         return ""
     options = [
-        Option(s["id"], f"{s['age']:>12}  {s['first_prompt']}  ({s['messages']} messages)")
+        Option(s["id"], f"{s['age']:>12}  {s['first_prompt']}  ({s['prompts']})")
         for s in found[:20]
     ]
     return await asker.choose(

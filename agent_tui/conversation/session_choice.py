@@ -59,7 +59,7 @@ def list_here(cwd: str) -> list[dict[str, Any]]:
         {
             "id": info.id,
             "first_prompt": _title(info),
-            "messages": info.messages,
+            "prompts": _prompts(info),
             "age": _age_of(info),
             "damage": info.damage,
         }
@@ -72,6 +72,12 @@ def _title(info: SessionInfo) -> str:
     if info.first_prompt:
         return info.first_prompt if info.attended else f"-p: {info.first_prompt}"
     return f"draft: {info.draft}" if info.draft else "(no prompt)"
+
+
+def _prompts(info: SessionInfo) -> str:
+    """ "1 prompt", "45 prompts", "900+ prompts"."""
+    more = "" if info.prompts_whole else "+"
+    return f"{info.prompts}{more} prompt{'' if info.prompts == 1 and not more else 's'}"
 
 
 def _age_of(info: SessionInfo) -> str:

@@ -1,5 +1,6 @@
 """`agent-tui rpc`: the whole agent over JSON lines (DESIGN, RPC). One command per line on
-stdin, answers and events as lines on stdout. EOF means quit. Nothing else is written there.
+stdin, answers and events as lines on stdout. EOF means quit; with a run on, that is an error that
+stderr tells. Nothing else is written to stdout.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ from agent_tui.agent.message_queue import QueueError
 from agent_tui.agent.messages import CustomMessage, text_content
 from agent_tui.conversation.conversation import Conversation, is_command
 from agent_tui.conversation.event_hub import AnyEvent
-from agent_tui.headless.exit_codes import DONE, SIGNALLED
+from agent_tui.headless.exit_codes import DONE, ERROR, SIGNALLED
 from agent_tui.headless.lines import LineReader, LineWriter
 from agent_tui.text import cut
 
@@ -26,6 +27,11 @@ log = logging.getLogger(__name__)
 MAX_LINE = 64 * 1024 * 1024
 """Bytes of one command; a longer line is answered with an error."""
 
+
+CUT_OFF = (
+    "agent-tui rpc: stdin ended while a run was on, so it was stopped; keep stdin open until the "
+    'line {"type":"status","status":"ready"} has come.'
+)
 
 HEAD_START_S = 0.25
 
@@ -255,11 +261,16 @@ async def run_rpc(conversation: Conversation) -> int:
     commands = asyncio.create_task(_serve(reader, face))
     try:
         await asyncio.wait([commands, *waits], return_when=asyncio.FIRST_COMPLETED)
+        ended = commands.done() and not any(e.is_set() for e in (face.quit, writer.closed, stopped))
+        cut_off = ended and conversation.driver.running
     finally:
         for task in (commands, *waits):
             task.cancel()
         await conversation.close()
         await writer.flush()
+    if cut_off:
+        sys.stderr.write(f"{CUT_OFF}\n")
+        return ERROR
     return SIGNALLED + caught[0] if caught else DONE
 
 

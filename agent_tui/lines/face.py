@@ -360,7 +360,7 @@ class LinesFace:
     async def _pick(self, sessions: Sequence[Any]) -> None:
         options = [_Option("", "stay in this one")]
         options += [
-            _Option(s["id"], f"{s['age']}: {s['first_prompt']} ({s['messages']} messages)")
+            _Option(s["id"], f"{s['age']}: {s['first_prompt']} ({s['prompts']})")
             for s in sessions[:20]
         ]
         key = await self.choose("Go on in which session?", "", options)

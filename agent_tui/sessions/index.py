@@ -1,4 +1,5 @@
-"""Which sessions there are. Reads the first and last bytes of each file only."""
+"""Which sessions there are. Parses the first and last bytes of each file only; the prompts are
+counted by the look of their bytes."""
 
 import difflib
 import json
@@ -27,6 +28,9 @@ log = logging.getLogger(__name__)
 SAMPLE = 64 * 1024
 """Bytes read at each end of a file."""
 
+COUNTED = 16 * 1024 * 1024
+"""Bytes of a file in which the prompts are counted: some 10 ms."""
+
 PROMPT_LENGTH = 200
 """Characters kept of the first prompt."""
 
@@ -39,7 +43,9 @@ class SessionInfo:
     of up to 2 * SAMPLE bytes, else estimated (exact False). damage: "" or what is wrong,
     as far as the bytes read tell. cwd is "" when the header is not readable. begun: it holds
     something to go on with, or may: a message, a queued one, a draft. attended: somebody was
-    there; False when only runs of -p have used it. draft: as first_prompt.
+    there; False when only runs of -p have used it. draft: as first_prompt. prompts: what the
+    user said, steering too; it only grows. prompts_whole: False where only the first COUNTED
+    bytes were looked through, so there may be more.
     """
 
     path: Path
@@ -49,6 +55,8 @@ class SessionInfo:
     modified: float
     size: int
     first_prompt: str = ""
+    prompts: int = 0
+    prompts_whole: bool = True
     messages: int = 0
     exact: bool = True
     damage: str = ""
@@ -118,6 +126,8 @@ def read_info(path: Path) -> SessionInfo | None:
             tail = _tail(file, stat.st_size)
             info = SessionInfo(path, id_in_name(path), "", 0.0, stat.st_mtime, stat.st_size)
             face = _read_head(info, head)
+            info.prompts = _prompts(file)
+            info.prompts_whole = stat.st_size <= COUNTED
             if face == "print":
                 info.attended = _was_attended(file)
     except OSError as error:
@@ -140,6 +150,25 @@ def _was_attended(file: BinaryIO) -> bool:
     """Whether another face went on in a session that -p made."""
     file.seek(0)
     return any(line.startswith(b'{"type":"face"') for line in file)
+
+
+_USER_MESSAGE = re.compile(rb'"message":\{"id":"[^"\\]*","timestamp":[0-9.eE+-]+,"role":"user"')
+"""As records.encode writes one; inside of a text its quotes would be escaped."""
+_CHUNK, _LONGEST = 1024 * 1024, 200
+
+
+def _prompts(file: BinaryIO) -> int:
+    """How often the user said something, in the first COUNTED bytes."""
+    file.seek(0)
+    found, rest = 0, b""
+    for _ in range(COUNTED // _CHUNK):
+        if not (chunk := file.read(_CHUNK)):
+            break
+        data = rest + chunk
+        # One that ends in what was seen before was counted there.
+        found += sum(m.end() > len(rest) for m in _USER_MESSAGE.finditer(data))
+        rest = data[-_LONGEST:]
+    return found
 
 
 def _is_begun(info: SessionInfo, data: bytes) -> bool:

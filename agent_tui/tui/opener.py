@@ -173,7 +173,7 @@ class Opener:
 
     async def _pick_session(self, sessions: Sequence[Mapping[str, Any]]) -> None:
         options = [
-            Choosable(s["id"], f"{s['age']}  {s['first_prompt']}  ({s['messages']} messages)")
+            Choosable(s["id"], f"{s['age']}  {s['first_prompt']}  ({s['prompts']})")
             for s in sessions
         ]
         stay = Choosable("", "stay in this one")

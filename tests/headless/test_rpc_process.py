@@ -106,10 +106,13 @@ def started(server: OfflineServer, folder: Path, **streams: Any) -> Iterator[Pro
 def test_the_end_of_stdin_ends_a_run_and_leaves_nothing(
     server: OfflineServer, tmp_path: Path
 ) -> None:
-    with started(server, tmp_path) as it:
+    with started(server, tmp_path, stderr=subprocess.PIPE) as it:
         it.work()
         it.stdin.close()
-        assert it.end() == 0
+        assert it.end() == 1, "what was asked for did not come about"
+        assert it.process.stderr is not None
+        (said,) = it.process.stderr.read().decode().splitlines()
+        assert "stdin ended while a run was on, so it was stopped" in said and "keep stdin" in said
         rest = [json.loads(line) for line in it.stdout]
         assert rest[-1] == {"type": "status", "status": "ready"}, "all was written"
         assert "agent_end" in [line["type"] for line in rest]
@@ -150,7 +153,7 @@ def test_it_ends_though_its_answers_are_left_unread(server: OfflineServer, tmp_p
         # Far more than a pipe holds; nobody takes it.
         it.send(*[{"type": "command", "text": "/help"}] * 300)
         it.stdin.close()
-        assert it.end() == 0
+        assert it.end() == 1
 
 
 def test_commands_may_come_from_a_file_and_end_without_a_newline(

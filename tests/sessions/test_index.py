@@ -15,6 +15,7 @@ from agent_tui.sessions import (
     SessionInfo,
     SessionNotFoundError,
     find,
+    index,
     list_all,
     list_sessions,
     newest,
@@ -95,6 +96,39 @@ def test_the_count_of_a_long_session_is_about_right(tmp_path: Path) -> None:
     assert info is not None
     assert not info.exact
     assert 2700 < info.messages < 3300
+
+
+@pytest.mark.parametrize("shift", [0, 40, 100])
+def test_the_users_prompts_are_counted_and_only_grow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shift: int
+) -> None:
+    """Also where one lies across two of the pieces that are read."""
+    monkeypatch.setattr(index, "_CHUNK", 256)
+    session = Session.create("/projects/a", tmp_path)
+    assert session.path is not None
+    seen: list[int] = []
+    for n in range(30):
+        session.append_message(UserMessage.model_validate({"content": "x" * (shift + n)}))
+        said = '"message":{"id":"a","timestamp":1.0,"role":"user"'
+        session.append_message(assistant(said))
+        session.append_message(assistant("more " * 50))
+        if n % 5 == 4:
+            assert session.flush()
+            info = read_info(session.path)
+            assert info is not None and info.prompts_whole
+            seen.append(info.prompts)
+    session.close()
+    assert seen == [5, 10, 15, 20, 25, 30], "what only quotes one is none"
+
+
+def test_of_a_vast_session_the_prompts_of_its_beginning_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = make(tmp_path, "/projects/a", "hello", 1.0, more=3)
+    for size, whole in ((index.COUNTED, True), (index.COUNTED + 1, False)):
+        os.truncate(path, size)
+        info = read_info(path)
+        assert info is not None and (info.prompts, info.prompts_whole) == (1, whole)
 
 
 def test_the_first_prompt_is_one_short_line(tmp_path: Path) -> None:

@@ -222,7 +222,7 @@ async def test_a_banner_is_shown_first(drive: Drive):
 
 async def test_another_session_is_picked_and_shown(drive: Drive):
     sessions = [
-        {"id": f"s{at}", "first_prompt": f"prompt [/x] {at}", "messages": at, "age": "3 min ago"}
+        {"id": f"s{at}", "first_prompt": f"prompt [/x] {at}", "prompts": f"{at} prompts", "age": "3 min ago"}
         for at in range(15)
     ]
     async with drive() as d:
@@ -246,7 +246,7 @@ async def test_another_session_is_picked_and_shown(drive: Drive):
 async def pick(d: Driven, count: int = 2, prompt: str = "prompt") -> None:
     """/resume was sent, and its question stands."""
     sessions = [
-        {"id": f"s{at}", "first_prompt": f"{prompt} {at}", "messages": at, "age": "1 h ago"}
+        {"id": f"s{at}", "first_prompt": f"{prompt} {at}", "prompts": f"{at} prompts", "age": "1 h ago"}
         for at in range(count)
     ]
     d.conv.command_results["resume"] = CommandResult(

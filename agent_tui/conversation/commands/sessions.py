@@ -23,7 +23,7 @@ async def resume(conversation: "Conversation", arguments: str) -> CommandResult:
         if not others:
             return CommandResult(text="No other session is kept for this folder.")
         lines = "\n".join(
-            f"- `{s['id']}`  {s['age']}, {s['messages']} messages" for s in others[:50]
+            f"- `{s['id']}`  {s['age']}, {s['prompts']}" for s in others[:50]
         )
         return CommandResult(text=lines, action="resume_picker", data={"sessions": others})
     if conversation.session.id.startswith(arguments):
