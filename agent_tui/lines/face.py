@@ -305,11 +305,15 @@ class LinesFace:
             log.exception("a text could not be sent")
             self.say([f"Error: that could not be sent: {clean(str(error))}. Up brings it back."])
             return
+        if submitted.kind == "steer":
+            self.say(self.questions.still_waits())
         running = conversation.status != "ready"
         if submitted.kind == "nothing" and not running and conversation.queue():
             conversation.queue_resume()
         if submitted.command is not None:
             self._result(submitted.command, text)
+            if submitted.command.error and self.editor.is_empty and not self.editor.secret:
+                self.editor.load(text.strip())
 
     def _again(self) -> bool:
         if self.questions.current is None:

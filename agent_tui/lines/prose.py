@@ -17,6 +17,13 @@ _SENTENCE = re.compile(r"(?:[.!?…][\"')\]]*|[.!?:]\*\*)\s+(?=\S)|[。！？]")
 _NUMBER = re.compile(r"\s*(?:[-*+>]\s+)*\d{1,3}[.)]?\s*$")
 _ABBREVIATED = re.compile(r"(?:\b[A-Za-z]|\b(?:e\.g|i\.e|etc|vs|cf|Mr|Mrs|Ms|Dr|No))\.\s*$")
 _BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
+_ITALIC = re.compile(
+    r"(?<![\w*\\])\*(?=[^\s*])([^*\n]+)(?<=[^\s*\\])\*(?![\w*])"
+    r"|(?<![\w_\\])_(?=[^\s_])([^_\n]+)(?<=[^\s_\\])_(?![\w_])"
+)
+_MARK = re.compile(r"(?<!\*)\*(?![\s*])|(?<![\s*])\*(?!\*)")
+"""A star that may begin or end what is slanted."""
+_QUOTE = re.compile(r" {0,3}>[> ]*")
 _CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _LINK = re.compile(r"!?\[([^\]\n]*)\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)")
 
@@ -102,6 +109,9 @@ class Prose:
             return out
         if heading := _HEADING.match(line):
             return [*out, f"Heading: {inline(heading[2])}"]
+        if quote := _QUOTE.match(line):
+            said = inline(line[quote.end() :].rstrip())
+            return [*out, f"Quote: {said}"] if said else out
         return [*out, inline(line.rstrip())]
 
     def _table_row(self, line: str) -> list[str]:
@@ -136,6 +146,7 @@ class Prose:
 def _is_closed(text: str) -> bool:
     return (
         text.count("**") % 2 == 0
+        and len(_MARK.findall(text)) % 2 == 0
         and text.count("`") % 2 == 0
         and text.count("[") == (text.count("]"))
     )
@@ -160,7 +171,8 @@ def inline(text: str) -> str:
 
 
 def _unmarked(text: str) -> str:
-    return _LINK.sub(_told_link, _BOLD.sub(r"\1", text))
+    text = _ITALIC.sub(lambda m: m[1] or m[2], _BOLD.sub(r"\1", text))
+    return _LINK.sub(_told_link, text)
 
 
 def _told_link(found: re.Match[str]) -> str:

@@ -33,7 +33,8 @@ class Question(ABC):
     """One thing that waits. request_id: by which it is taken back."""
 
     request_id = ""
-    said_again = ""
+    answers = "one of its answers"
+    """What is to be typed, for whoever typed something else."""
 
     @abstractmethod
     def told(self) -> list[str]:
@@ -45,7 +46,9 @@ class Question(ABC):
 
 
 class Approval(Question):
-    """y once, a always, n no; "n" and words: no, with a reason."""
+    """y once, a always, n no; "n" or "no" and words: no, with a reason."""
+
+    answers = "y or n"
 
     def __init__(self, event: PermissionRequestEvent, answers: Answers) -> None:
         self.event, self._answers = event, answers
@@ -77,6 +80,8 @@ class Approval(Question):
 
     def take(self, line: str) -> tuple[Taken, list[str]]:
         word, _, reason = line.strip().partition(" ")
+        if word[-1:] in (",", ".", ";", ":", "!") and word[:-1].lower() in ("n", "no"):
+            word = word[:-1]
         match word.lower():
             case "y" | "yes" if not reason:
                 decision, words = "allow", "Approved, once."
@@ -84,7 +89,7 @@ class Approval(Question):
                 decision, words = "allow_always", "Approved, from now on always."
             case "n" | "no" if not reason:
                 decision, words = "deny", "Refused."
-            case "n":
+            case "n" | "no":
                 decision, words = "deny", "Refused, with your reason."
             case _:
                 return "no", []
@@ -108,6 +113,8 @@ _YES = {
 
 class Consent(Question):
     """y, n or /cancel: an address, or an answer of the model. opened: what opens an address."""
+
+    answers = "y or n"
 
     def __init__(
         self, event: ServerQuestionEvent, answers: Answers, opened: Callable[[str], None]
@@ -155,6 +162,8 @@ class Consent(Question):
 
 class FormQuestion(Question):
     """The fields of a form, one by one. Begun with /answer; before that every line is a message."""
+
+    answers = "/answer or /cancel"
 
     def __init__(self, event: ServerQuestionEvent, answers: Answers) -> None:
         self.event, self._answers = event, answers
@@ -289,6 +298,8 @@ class OptionLike(Protocol):
 class Choice(Question):
     """One of some, by its number."""
 
+    answers = "its number"
+
     def __init__(self, title: str, text: str, options: Sequence[OptionLike]) -> None:
         self._title, self._text, self._options = title, text, options
         self.chosen: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -339,6 +350,11 @@ class Questions:
             self.tell()
         else:
             self._say([f"Also waiting: {counted(len(self._open) - 1, 'more question')}."])
+
+    def still_waits(self) -> list[str]:
+        """To whoever said something else meanwhile."""
+        current = self.current
+        return [] if current is None else [f"The question still waits: type {current.answers}."]
 
     def tell(self) -> None:
         """The one that can be answered, again if need be."""

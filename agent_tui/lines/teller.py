@@ -45,8 +45,19 @@ def counted(n: int, word: str) -> str:
 
 
 def what_runs(tool: str, arguments: dict[str, Any]) -> str:
-    """The arguments of a call in one line."""
-    return brief(readable_arguments(tool, arguments).replace("\n", "; "))
+    """The arguments of a call in one line; of a long text its first line and how many it has."""
+    told = readable_arguments(tool, arguments)
+    if "\n" not in told or (
+        len(arguments) == 1 and not told.startswith(f"{next(iter(arguments))}:")
+    ):
+        return brief(told.replace("\n", "; "))
+    parts: list[str] = []
+    for name, value in arguments.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        first, *more = text.strip("\n").split("\n")
+        also = f" ({counted(len(more) + 1, 'line')})" if more else ""
+        parts.append(f"{name}: {brief(first, 60)}{also}")
+    return brief("; ".join(parts))
 
 
 def queue_line(number: int, entry: QueueEntry) -> str:

@@ -25,7 +25,7 @@ from agent_tui.tui.completion import (
     needs_argument,
 )
 from agent_tui.tui.errand import Errand
-from agent_tui.tui.input_history import InputHistory
+from agent_tui.tui.input_history import InputHistory, without_secret
 from agent_tui.tui.keys import KeyTable
 from agent_tui.tui.lines import count, one_line
 from agent_tui.tui.paste_collapse import PasteCollapse
@@ -199,6 +199,13 @@ class Composer(ViArea):
             self.load(text)
         else:
             self.past.add(text)
+
+    def mend(self, text: str) -> None:
+        """A command line that was not right, and is history by now: to be put right, unless
+        something else is being typed."""
+        if self.is_empty and self.errand is None and self._searching is None:
+            self.load(without_secret(text))
+            self._closed_list_for = self.text
 
     # --- errands -----------------------------------------------------------------------
 

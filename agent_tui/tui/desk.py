@@ -144,6 +144,8 @@ class Desk:
             conversation.queue_resume()
         if submitted.command is not None:
             self._face.show_result(submitted.command, text)
+            if submitted.command.error:
+                self._face.composer.mend(text)
 
     def act_on_server(self, action: str, server: str) -> None:
         """A key on a server of the panel: the same as the command."""

@@ -8,6 +8,17 @@ from collections.abc import Callable
 
 MAX_ENTRIES = 2000
 _SECRET_COMMANDS = ("/login",)
+_SECRET_SETTINGS = ("api_key", "auth_token", "headers", "connector")
+
+
+def without_secret(text: str) -> str:
+    """What may be kept of what was typed: all, but of a command that could carry a secret."""
+    head, *rest = text.split(maxsplit=2) if text.lstrip().startswith("/") else ("",)
+    if head in _SECRET_COMMANDS:
+        return head
+    if head == "/settings" and len(rest) == 2 and rest[0].replace("-", "_") in _SECRET_SETTINGS:
+        return f"{head} {rest[0]}"
+    return text
 
 
 class InputHistory:
@@ -39,9 +50,7 @@ class InputHistory:
         """Remember `text`; an empty one or the same as the last is not kept. Ends a walk.
         earlier: it was sent in an earlier start, and is not told as sent now."""
         self._place = None
-        head = text.strip().split(maxsplit=1)[0] if text.strip() else ""
-        if head in _SECRET_COMMANDS:
-            text = head
+        text = without_secret(text)
         if not text.strip() or (self._entries and self._entries[-1] == text):
             return
         self._entries.append(text)

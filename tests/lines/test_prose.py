@@ -17,6 +17,12 @@ from agent_tui.lines.prose import LONGEST_HELD, Prose, plain
         ("Call `os.path. join` now", ["Call os.path. join now"]),
         ("See [the docs](https://a.b/c).", ["See the docs (https://a.b/c)."]),
         ("2**3 is 8 and `**x**` stays", ["2**3 is 8 and **x** stays"]),
+        ("> so it *was* said.\n> And then\n>\nout", ["Quote: so it was said.", "Quote: And then",
+                                                      "out"]),
+        ("the one *after* it, _not_ the *very. First* one",
+         ["the one after it, not the very. First one"]),
+        ("2 * 3 * 4 is a*b*c, ***loud***", ["2 * 3 * 4 is a*b*c, loud"]),
+        ("* a point\n* `*x*` and *y*", ["* a point", "* *x* and y"]),
         ("my_file_name __init__", ["my_file_name __init__"]),
         ("## A head ##\n---\ntext", ["Heading: A head", "text"]),
         (

@@ -66,6 +66,9 @@ def approval(asked: Asked, id: str = "r", **more: Any) -> Approval:
         ("a", ("r", "allow_always", "")),
         ("n", ("r", "deny", "")),
         ("n not on a Friday", ("r", "deny", "not on a Friday")),
+        ("no", ("r", "deny", "")),
+        ("no wait, first read README.md", ("r", "deny", "wait, first read README.md")),
+        ("No, look first", ("r", "deny", "look first")),
     ],
 )
 def test_an_approval_is_answered_by_its_letters(
@@ -77,12 +80,20 @@ def test_an_approval_is_answered_by_its_letters(
     assert not asked.type(line), "a second one is a message"
 
 
-@pytest.mark.parametrize("line", ["yes please do", "no wait, look first", "and then?", "ya", "",
+@pytest.mark.parametrize("line", ["yes please do", "maybe", "not now", "and then?", "ya", "",
                                   "y\nn", "a b"])  # fmt: skip
 def test_any_other_line_is_a_message(asked: Asked, line: str) -> None:
     asked.questions.ask(approval(asked))
     assert not asked.type(line)
     assert asked.answers == []
+
+
+def test_who_said_something_else_hears_what_still_waits(asked: Asked) -> None:
+    assert asked.questions.still_waits() == []
+    asked.questions.ask(approval(asked))
+    assert asked.questions.still_waits() == ["The question still waits: type y or n."]
+    asked.type("y")
+    assert asked.questions.still_waits() == []
 
 
 def test_a_line_that_was_begun_before_the_question_answers_nothing(asked: Asked) -> None:

@@ -34,7 +34,7 @@ from agent_tui.conversation.events import (
     UsageChangedEvent,
     UserCommandEvent,
 )
-from agent_tui.lines.teller import Teller, ending
+from agent_tui.lines.teller import Teller, ending, what_runs
 
 
 def update(event: Any) -> MessageUpdateEvent:
@@ -153,3 +153,21 @@ def test_every_way_an_answer_ends(reason: Any, begins: str) -> None:
 def test_what_the_user_said_over_several_lines() -> None:
     message = UserMessage(content=[TextContent(text="one\ntwo\x07")])
     assert Teller().apply(MessageEndEvent(message)) == ["You: one", "two␇"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("write", {"path": "x.txt", "content": "hi\n"}, "path: x.txt; content: hi"),
+        (
+            "write",
+            {"path": "x.txt", "content": "one\ntwo\nthree\n"},
+            "path: x.txt; content: one (3 lines)",
+        ),
+        ("shell", {"command": "ls\npwd"}, "ls; pwd"),
+        ("", {"a": {"b": [1, 2]}}, 'a: {"b": [1, 2]}'),
+        ("read", {"path": "x.txt"}, "x.txt"),
+    ],
+)
+def test_what_a_call_does_is_one_line(tool: str, arguments: dict[str, Any], told: str) -> None:
+    assert what_runs(tool, arguments) == told

@@ -192,6 +192,8 @@ async def test_a_slash_command_acts_at_once_while_running(drive: Drive):
         await d.shows("Did you mean /exit?")
         assert d.conv.called("command") == [("/exlt",)]
         assert d.conv.entries == []
+        assert d.draft == "/exlt"
+        d.app.composer.clear_into_history()
         await d.type("/model x")
         await d.press("tab")  # also as a follow-up it is a command
         assert d.conv.called("command")[-1] == ("/model x",) and d.conv.entries == []
@@ -250,6 +252,33 @@ async def test_enter_takes_the_choice_that_was_moved_to_or_begun_and_sends_a_who
 )
 def test_a_command_needs_an_argument_where_one_stands_outside_of_brackets(usage: str, needed: bool):
     assert needs_argument(usage) is needed
+
+
+async def test_a_command_that_failed_is_there_to_be_put_right(drive: Drive):
+    async with drive() as d:
+        d.conv.command_results["clear"] = CommandResult(error="The form is: /clear")
+        d.conv.command_results["login"] = CommandResult(error="The form is: /login.")
+        for line in ("/clear x", "/clear  y z"):
+            await d.type(line)
+            await d.press("enter")
+            await d.until(lambda: d.draft == line)
+            assert not d.app.composer.completion.is_open
+            await d.burst("ctrl+c")
+            await d.press("up")
+            assert d.draft == line, "it is history too"
+            await d.burst("ctrl+c")
+        await d.burst("/clear x", "enter", "typed on")
+        await d.settle()
+        assert d.draft == "typed on", "what is typed by then stays"
+        await d.burst("ctrl+c")
+        await d.type("/login sk-secret")
+        await d.press("enter")
+        await d.until(lambda: d.draft == "/login")
+        await d.burst("ctrl+c")
+        await d.type("/help")
+        await d.press("enter")
+        await d.press("escape")
+        assert d.draft == "", "one that was right is gone"
 
 
 async def test_quit_ends_the_app_and_closes_the_conversation(drive: Drive):
