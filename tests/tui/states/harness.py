@@ -7,6 +7,7 @@ HTTP on loopback. Fixed are: clocks, how long a tool took, the folder's name, re
 """
 
 import asyncio
+import datetime
 import json
 import sys
 import time
@@ -28,7 +29,15 @@ from textual.pilot import Pilot
 import agent_tui.tui
 from agent_tui import heap
 from agent_tui.agent import tool_batch
-from agent_tui.conversation import container_watch, endpoint, mending, retry, usage
+from agent_tui.conversation import (
+    container_watch,
+    conversation,
+    endpoint,
+    mending,
+    retry,
+    system_prompt,
+    usage,
+)
 from agent_tui.conversation.commands import container as container_command
 from agent_tui.conversation.session_wish import SessionWish
 from agent_tui.mcp_servers import connection, lenient
@@ -58,6 +67,8 @@ TOOK_MS = 120
 """What each tool took."""
 
 BOUND_S = 30.0
+AT_REST = 6
+"""So many looks, 20 ms apart, must see the same."""
 """Nothing takes so long unless it never comes."""
 
 Turn = dict[str, Any]
@@ -210,17 +221,18 @@ class User:
     async def settles(self) -> None:
         """Until all that has come is drawn, and elapsed times are those of now."""
         app = self._app
-        before = ""
+        before, same = "", 0
         for _ in range(400):
             await self._handled()
             if app.grown and not before:
                 app.transcript._tick()
                 app.view.tick()
             now = self._screen
-            if (not app.grown or app.transcript.quiet) and now == before:
+            same = same + 1 if now == before and (not app.grown or app.transcript.quiet) else 0
+            if same == AT_REST:
                 return
             before = now
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.02)
         raise AssertionError(f"it never comes to rest:\n{self._screen}")
 
     # --- inside ------------------------------------------------------------------------------
@@ -409,6 +421,16 @@ def fix(patch: pytest.MonkeyPatch, clock: Clock, *, patient: bool) -> None:
         server, "make_id",
         lambda prefix, *seed: "req_01" + "0" * 22 if prefix == "req_" else made(prefix, *seed),
     )  # fmt: skip
+    # The folder, the system and the date count as tokens of the prompt.
+    patch.setattr(
+        conversation, "build_system_prompt",
+        lambda settings, cwd, tools: system_prompt.build_system_prompt(
+            settings, "~/src/shop", tools, datetime.date(2026, 11, 30)
+        ),
+    )  # fmt: skip
+    patch.setattr(
+        system_prompt, "platform", SimpleNamespace(system=lambda: "Linux", release=lambda: "6.12")
+    )
     patch.setattr(connection, "_pause_s", lambda _: 3600.0)
     patch.setattr(
         connection.ServerConnection, "retry_in_s",

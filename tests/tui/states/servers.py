@@ -74,7 +74,7 @@ async def call_is_asked_for(user: User) -> None:
     await user.sees("wants to run")
 
 
-@state(call("slow", steps=100_000, s=0.2), servers=ONE, allow=("shop__slow",))
+@state(call("slow", steps=100_000, s=2), servers=ONE, allow=("shop__slow",))
 async def call_tells_its_progress(user: User) -> None:
     await connected(user)
     await user.say("ask the shop")
