@@ -31,13 +31,11 @@ class QueueView(Drawn, can_focus=True):
     max_lines: reactive[int] = reactive(MAX_LINES)
     question: reactive[bool] = reactive(False)
     """A question takes Enter, which else would resume a paused queue."""
-    paused = False
 
     def on_mount(self) -> None:
         self.display = False
 
-    def show(self, entries: Sequence[QueueEntry], paused: bool) -> None:
-        self.paused = paused
+    def show(self, entries: Sequence[QueueEntry]) -> None:
         known = {e.id for e in self.entries}
         added = [e.id for e in entries if e.id not in known]
         self.entries = tuple(entries)
@@ -76,14 +74,21 @@ class QueueView(Drawn, can_focus=True):
         shown = self.entries[first:last]
         lines = [self._line(entry, width) for entry in shown]
         if (rest := len(self.entries) - len(shown)) > 0:
+            hidden = (
+                self.entries
+                if self.max_lines == 1
+                else (*self.entries[:first], *self.entries[last:])
+            )
+            paused = ", some paused" if any(e.state == "paused" for e in hidden) else ""
             if self.max_lines == 1:
-                lines = [Content.styled(f" {len(self.entries)} queued", "$muted")]
+                lines = [Content.styled(f" {len(self.entries)} queued{paused}", "$muted")]
             else:
-                lines.append(Content.styled(f" +{rest} more", "$muted"))
+                lines.append(Content.styled(f" +{rest} more{paused}", "$muted"))
         return Content("\n").join(lines)
 
     def _line(self, entry: QueueEntry, width: int) -> Content:
-        still = entry.state in ("held", "paused") or self.paused
+        paused = entry.state == "paused"
+        still = paused or entry.state == "held"
         steers = entry.kind == "steer"
         glyph = self.glyphs.steer if steers else self.glyphs.follow_up
         glyph = self.glyphs.paused if still else glyph
@@ -93,8 +98,10 @@ class QueueView(Drawn, can_focus=True):
         head = Content.assemble(" ", (glyph, colour), " ")
         if width >= 72:
             head = Content.assemble(head, (f"{kind:<11}", "$muted"))
+        elif still:  # its sign no longer tells the kind
+            head = Content.assemble(head, (f"{kind} ", "$muted"))
         cut = self.glyphs.ellipsis
-        delivery = "paused: answer first" if self.paused and self.question else entry.delivery
+        delivery = "paused: answer first" if paused and self.question else entry.delivery
         point = fit(one_line(delivery, 200, cut), max(8, width // 2 - 2), cut)
         text = one_line(entry.text, 400, cut)
         left = Content.assemble(head, (text, "reverse" if here else ""))

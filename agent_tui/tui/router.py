@@ -47,6 +47,7 @@ class Router:
             case "queue_changed":
                 app.desk.paused = event.paused
                 app.view.queue()
+                app.view.hints()
             case "permission_request":
                 app.view.panels()
                 line = app.transcript.line_of_call(event.caller, event.tool_name, event.arguments)

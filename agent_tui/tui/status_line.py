@@ -16,14 +16,24 @@ _STYLES = {
     "tools": "$accent", "stopping": "$waiting",
 }  # fmt: skip
 
+_WAYS_OUT = ("stop", "back", "cancel", "close", "let it go on")
+
+
+def _leads(word: str) -> int:
+    """1: this hint leads out or stops, 2: to the help; 0: neither."""
+    return 1 if word in _WAYS_OUT else 2 if word == "help" else 0
+
 
 class StatusLine(Drawn):
-    """show() draws a state; flash() shows a short sentence in place of the keys for a while."""
+    """show() draws a state; flash() shows a short sentence for a while: in place of the keys, in a
+    mode before them."""
 
     hints: reactive[tuple[tuple[str, str], ...]] = reactive(())
     folder: reactive[str] = reactive("")
     demo: reactive[bool] = reactive(False)
     flashed: reactive[str] = reactive("")
+    in_mode: reactive[bool] = reactive(False)
+    """The keys are those of a mode: they stay, whatever is said."""
 
     def __init__(self, glyphs: Glyphs = UNICODE, *, id: str | None = None) -> None:
         super().__init__(glyphs, id=id)
@@ -79,44 +89,60 @@ class StatusLine(Drawn):
         left = Content.assemble(
             " ", (status, _STYLES.get(status, "")), (self.silence(), "$waiting")
         )
+        if self.flashed and self.in_mode:
+            return self._flash_before_keys(width)
         if self.demo and narrow and self.state.model != "demo":
             left = Content.assemble(left, (f"{between}demo", "$waiting"))
         # What is said for a few seconds is said whole; the rest is there again after it.
-        # Before numbers come the keys that stop and lead back.
-        kept = cell_len(self.flashed) or (0 if narrow else self._way_out)
-        most = width - kept - 3 if kept else width
+        # Before numbers come the keys that stop, lead back and help.
+        kept = cell_len(self.flashed) + 4 if self.flashed else self._most_needed(narrow)
+        most = width - kept + 1
         for part in self.parts(narrow):
             longer = Content.assemble(left, (f"{between}{part}", "$muted"))
             if longer.cell_length >= most:
                 break
             left = longer
-        right = self._right(width - left.cell_length - 3)
+        right = self._right(width - left.cell_length - (3 if self.flashed else 1))
         folder = f"{between}{self.folder}"
         if self.folder and left.cell_length + len(folder) + right.cell_length + 3 <= width:
             left = Content.assemble(left, (folder, "$muted"))
         space = width - left.cell_length - right.cell_length
         return Content.assemble(left, " " * max(0, space), right).truncate(width)
 
-    @property
-    def _way_out(self) -> int:
-        """Cells of the hints up to the one that stops or leads back; 0 where there is none."""
-        cells = 0
-        for key, word in self._ordered():
-            cells += cell_len(f"{key} {word}  ")
-            if word in ("stop", "back"):
-                return cells
-        return 0
+    def _flash_before_keys(self, width: int) -> Content:
+        """In a mode its keys stay: a sentence stands before them, cut."""
+        room = max(width // 2, width - self._cells(self._ordered()[:3])) - 2
+        said = Content.styled(self.flashed, "$waiting")
+        said = fit_content(said, max(1, min(cell_len(self.flashed), room)), self.glyphs.ellipsis)
+        right = self._keys(width - said.cell_length - 3)
+        space = width - said.cell_length - right.cell_length - 1
+        return Content.assemble(" ", said, " " * max(0, space), right).truncate(width)
+
+    @staticmethod
+    def _cells(hints: list[tuple[str, str]]) -> int:
+        return sum(cell_len(f"{key} {word}  ") for key, word in hints)
+
+    def _most_needed(self, narrow: bool) -> int:
+        """Cells of the hints that no number may push out: the first, the way out and the help;
+        of a narrow line the first two."""
+        hints = self._ordered()
+        if narrow:
+            return self._cells(hints[:2])
+        last = max((at for at, hint in enumerate(hints) if _leads(hint[1])), default=0)
+        return self._cells(hints[: last + 1])
 
     def _ordered(self) -> list[tuple[str, str]]:
-        hints = list(self.hints)
-        if len(hints) > 2 and hints[-1][1] == "back":
-            hints.insert(1, hints.pop())  # a way out is not the one that is left out
-        return hints
+        """In the order of use: behind the first comes the way out, then the help."""
+        first, rest = list(self.hints[:1]), list(self.hints[1:])
+        return first + sorted(rest, key=lambda hint: _leads(hint[1]) or 3)
 
     def _right(self, room: int) -> Content:
         if self.flashed:
             text = Content.styled(self.flashed + " ", "$waiting")
             return fit_content(text, room, self.glyphs.ellipsis) if room > 4 else Content("")
+        return self._keys(room)
+
+    def _keys(self, room: int) -> Content:
         right = Content("")
         for key, word in self._ordered():
             hint = Content.assemble((key, ""), (f" {word}", "$muted"))

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from agent_tui.tui.keys import HintState
 
 
+MODES: frozenset["HintState"] = frozenset(
+    ("queue", "tools", "mcp", "search", "transcript", "matches", "errand", "asked")
+)
+"""States in which the keys do not write: what they do has to be seen."""
+
+
 class View:
     """One for the app, made when it is mounted. Each method draws one part as it is now."""
 
@@ -53,7 +59,7 @@ class View:
         app = self._app
         conversation = app.desk.conversation
         entries = app.desk.held_entries() if conversation is None else conversation.queue()
-        app.queue_view.show(entries, app.desk.paused)
+        app.queue_view.show(entries)
         self._queue_rule.display = bool(entries)
         self.hints()
 
@@ -115,6 +121,14 @@ class View:
             hints[1:1] = app.key_table.hints("leavable")
         if state == "running" and not asks and app.presenter.tools.under_way:
             hints[-1:-1] = app.key_table.hints("calls")
+        if state == "running" and app.desk.paused and app.composer.is_empty and not takes_enter:
+            # Enter on an empty line steers nothing: it lets out what waits.
+            send, *others = hints
+            hints = [(send[0], "resume"), *others]
+        if state == "errand" and (errand := app.composer.errand) is not None:
+            own = {"save": errand.saves, "cancel": errand.leaves}
+            hints = [(key, own.get(word, word)) for key, word in hints]
+        app.status_line.in_mode = state in MODES
         # First: a question that nobody sees waits for ever.
         app.status_line.hints = (*(app.key_table.hints("dialog") if asks else ()), *hints)
 

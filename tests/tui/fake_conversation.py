@@ -101,6 +101,9 @@ class FakeConversation:
         return item_id
 
     def queue_changed(self) -> None:
+        for entry in self.entries:
+            if self.paused or entry.state == "paused":
+                entry.state = "paused" if self.paused else "queued"
         self.emit(QueueChangedEvent(list(self.entries), self.paused))
 
     def ask(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_tui.conversation.events import QueueEntry
+from agent_tui.conversation.events import QueueChangedEvent, QueueEntry
 from tests.tui.conftest import Drive, Driven
 
 
@@ -34,6 +34,29 @@ async def test_paused_items_are_marked_and_enter_on_an_empty_line_resumes(drive:
         await d.shows("⏸")
         await d.press("enter")
         assert d.conv.called("submit") == [("",)] and d.conv.called("resume")
+
+
+async def test_what_waits_and_what_goes_out_are_told_apart_also_where_narrow(drive: Drive):
+    async with drive(size=(40, 24)) as d:
+        d.conv.entries = [
+            QueueEntry("a", "steer", "typed before the stop", "paused", "paused: Enter resumes"),
+            QueueEntry("b", "follow_up", "this one too", "paused", "paused: Enter resumes"),
+            QueueEntry("c", "steer", "typed later", "queued", "after this answer"),
+        ]
+        d.conv.emit(QueueChangedEvent(list(d.conv.entries), True))
+        await d.shows("typed later")
+        one, two, three = (line for line in d.screen.splitlines() if line[1:2] in "⏸↳" and line)
+        assert one.startswith(" ⏸ steer typed") and "paused" in one
+        assert two.startswith(" ⏸ follow-up ") and "paused" in two
+        assert three.startswith(" ↳ typed later") and "after this answer" in three
+
+
+async def test_a_pause_that_no_line_shows_is_said(drive: Drive):
+    async with drive() as d:
+        for at in range(9):
+            d.conv.queue_item("follow_up", f"message {at}")
+        d.conv.queue_pause()
+        await d.shows("+4 more, some paused")
 
 
 async def test_more_than_six_lines_are_counted(drive: Drive):

@@ -1,4 +1,5 @@
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -66,11 +67,65 @@ async def test_hints_follow_the_state(drive: Drive):
 
 
 async def test_when_narrow_the_model_is_short_and_nothing_wraps(drive: Drive):
-    async with drive(size=(40, 12)) as d:
+    async with drive(size=(60, 12)) as d:
         d.conv.emit(UsageChangedEvent(1, 2, 3, 4, 0.04, 36_000, 200_000))
         await d.until(lambda: "18 %" in last(d))
         assert "sonnet-5-5" in last(d) and "claude" not in last(d)
-        assert len(last(d)) <= 40
+        assert len(last(d)) <= 60
+
+
+async def test_the_narrowest_line_says_the_most_needed_keys_before_any_number(drive: Drive):
+    async with drive(size=(40, 20)) as d:
+        d.conv.emit(UsageChangedEvent(1, 2, 3, 4, 0.04, 36_000, 200_000))
+        await d.until(lambda: "Enter send  F1 help" in last(d))
+        assert "$" not in last(d)
+        d.conv.set_status("streaming")
+        await d.until(lambda: "Enter steer  Esc stop" in last(d))
+        d.conv.queue_item("steer", "x")
+        await d.press("f3")
+        await d.until(lambda: "Enter edit  Esc back" in last(d))
+        assert max(map(len, d.screen.splitlines())) <= 40
+
+
+@pytest.mark.parametrize("status", ["ready", "streaming", "tools"])
+async def test_at_80_columns_help_stands_before_the_price(drive: Drive, status: Any):
+    async with drive(size=(80, 24)) as d:
+        d.conv.set_status(status)
+        d.conv.emit(UsageChangedEvent(1, 2, 3, 4, 0.04, 36_000, 200_000))
+        await d.until(lambda: status == "ready" or "Esc stop" in last(d))
+        await d.until(lambda: "F1 help" in last(d))
+        assert "claude-sonnet-5-5 high" in last(d)
+        assert len(last(d)) <= 80
+
+
+async def test_in_a_mode_a_sentence_leaves_the_keys(drive: Drive):
+    async with drive(size=(80, 24)) as d:
+        d.conv.set_status("tools")
+        for text in ("one", "two", "a longer one that has many words to be withdrawn"):
+            d.conv.queue_item("steer", text)
+        await d.press("f3", "d")
+        await d.until(lambda: last(d).startswith(' Withdrawn: "'))
+        assert "Enter edit  Esc back" in last(d) and len(last(d)) <= 80
+
+
+async def test_while_paused_in_a_run_enter_is_said_to_resume(drive: Drive):
+    async with drive() as d:
+        d.conv.set_status("tools")
+        d.conv.queue_item("steer", "x")
+        d.conv.queue_pause()
+        await d.until(lambda: "Enter resume" in last(d))
+        await d.type("y")
+        await d.until(lambda: "Enter steer" in last(d))
+
+
+async def test_an_errand_brings_its_own_words(drive: Drive):
+    async with drive() as d:
+        d.conv.set_status("tools")
+        d.app.desk.ask_why_stop("c1")
+        await d.until(lambda: "Enter stop it  Esc let it go on" in last(d))
+        await d.press("escape")
+        d.app.desk.ask_reason("r1")
+        await d.until(lambda: "Enter send  Esc back" in last(d))
 
 
 async def test_a_silent_server_is_seen_and_counted_towards_the_next_try(drive: Drive):
