@@ -249,6 +249,10 @@ class TextBlock(Block):
         self.received = 0
         """Characters given to take()."""
 
+    def again(self) -> "TextBlock":
+        """The same, for another place: of a text that does not stream."""
+        return TextBlock(self.source(), self._cited)
+
     def _new_splitter(self) -> MarkdownSplitter:
         return MarkdownSplitter(References(self._cited))
 

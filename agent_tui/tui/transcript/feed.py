@@ -161,7 +161,7 @@ class Feed:
 
     def add(self, block: Block, message_id: str = "") -> None:
         """Append a block of any kind. message_id: of the answer that it belongs to."""
-        if isinstance(block, NoticeBlock) and not message_id:
+        if isinstance(block, NoticeBlock | TextBlock) and not message_id:
             self._floating.add(block)
         else:
             self._page.add(block, message_id)

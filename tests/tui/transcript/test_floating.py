@@ -5,6 +5,7 @@ from agent_tui.agent.events import (
     MessageUpdateEvent,
     OpaqueEvent,
     TextDeltaEvent,
+    ThinkingDeltaEvent,
     ToolCallEndEvent,
     ToolExecutionEndEvent,
     ToolExecutionStartEvent,
@@ -103,3 +104,34 @@ async def test_it_stays_where_it_is_once_the_conversation_has_gone_on() -> None:
         rows = [row_of(app, t) for t in ("program 1", "The cache", "after it", "That was it.")]
         assert rows == sorted(rows)
         assert row_of(app, "at the end") > rows[-1]
+
+
+async def test_what_else_comes_does_not_split_the_tree_either() -> None:
+    """The answer of a command, and a notice that thinking came behind."""
+    app = TranscriptApp()
+    async with app.run_test(size=(80, 40)) as pilot:
+        program = Running(app)
+        program.calls()
+        program.answered()
+        app.transcript.apply(NoticeEvent("info", "The cache is cold."))
+        await settled(pilot)
+        app.transcript.add_markdown("| file | size |\n|---|---|\n| a.txt | 12 |")
+        await settled(pilot)
+        program.answer.event(ThinkingDeltaEvent(50, "Let me see."))
+        await settled(pilot)
+        for _ in range(3):
+            program.calls()
+            await settled(pilot)
+            program.answered()
+        await settled(pilot)
+        tree = [row_of(app, f"read  {number}") for number in (2, 3, 4)]
+        assert tree == list(range(tree[0], tree[0] + 3))
+        assert tree[-1] < row_of(app, "The cache is cold.") < row_of(app, "a.txt")
+        assert row_of(app, "read  1") < tree[0]
+        program.ends()
+        await settled(pilot)
+        assert row_of(app, "all done") < row_of(app, "The cache is cold.") < row_of(app, "a.txt")
+        app.transcript.add_markdown("after it")
+        program.answer.event(TextDeltaEvent(100, "That was it."))
+        await settled(pilot)
+        assert row_of(app, "a.txt") < row_of(app, "after it") < row_of(app, "That was it.")
