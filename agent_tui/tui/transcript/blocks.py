@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -149,6 +149,13 @@ class Block:
         return (self,) if self.foldable else ()
 
 
+class Along(NamedTuple):
+    """A file or resource that went out with a message. words: its name, and what it is."""
+
+    words: str
+    pictures: Sequence[Picture] = ()
+
+
 class PromptBlock(Block):
     """What the user said: typed at rest, or delivered from the queue."""
 
@@ -168,14 +175,14 @@ class PromptBlock(Block):
         self.delivery: Delivery = delivery
         self.note = clean(note)
         self.item_id: str | None = None
-        self.came_along: list[str] = []
-        """Of each file and resource that went out with it: its name, and what it is."""
+        self.came_along: list[Along] = []
 
     def compose(self, modes: Modes) -> None:
         first = () if self.text else self.images[:1]
         self.parts = [_PromptHead(self, first), *self._more()]
-        for words in self.came_along:
-            self.parts.append(RowPart(partial(self._attached, words)))
+        for along in self.came_along:
+            draw = partial(self._attached, along.words)
+            self.parts.append(RowPart(draw, pictures=along.pictures))
 
     @staticmethod
     def _attached(words: str, look: Look) -> list[Line]:
@@ -385,6 +392,10 @@ def output_parts(
     return lines_to_parts(ansi_lines(text.rstrip("\n"), style), prefix=prefix, hard=hard)
 
 
+_ROOMY = 60
+"""Columns from which on there is room for a word about who sees an output."""
+
+
 class BashBlock(Block):
     """A command the user ran with `!`."""
 
@@ -444,6 +455,9 @@ class BashBlock(Block):
             "stopped" if self.cancelled
             else f"exit {self.exit_code}" if self.exit_code else ""
         )  # fmt: skip
+        if look.width >= _ROOMY:
+            whose = "only you see it" if self.exclude else "the model sees it"
+            note = f"{note}   {whose}" if note else whose
         style = "failed" if failed else "muted"
         if self.started is not None:
             since = elapsed(look.now() - self.started)

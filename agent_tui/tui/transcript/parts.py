@@ -116,10 +116,13 @@ class Liner(Protocol):
 class RowPart(Part):
     """One row drawn by a function each time it is laid out (elapsed times, states)."""
 
-    __slots__ = ("_draw", "_source")
+    __slots__ = ("_draw", "_source", "pictures")
 
-    def __init__(self, draw: Liner, source: str = "", gap: int = 0) -> None:
+    def __init__(
+        self, draw: Liner, source: str = "", gap: int = 0, pictures: Sequence[Picture] = ()
+    ) -> None:
         super().__init__(gap)
+        self.pictures = pictures
         self._draw = draw
         self._source = source
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from agent_tui.agent.messages import (
@@ -9,12 +10,13 @@ from agent_tui.agent.messages import (
     BranchSummaryMessage,
     CompactionSummaryMessage,
     CustomMessage,
+    ImageContent,
     TextContent,
     UserMessage,
 )
 from agent_tui.conversation.events import QueueDeliveredEvent, UserCommandEvent
 from agent_tui.text import clean, count
-from agent_tui.tui.transcript.blocks import BashBlock, Block, Delivery, PromptBlock
+from agent_tui.tui.transcript.blocks import Along, BashBlock, Block, Delivery, PromptBlock
 from agent_tui.tui.transcript.images import ShownImage
 from agent_tui.tui.transcript.notices import NoticeBlock, SeparatorBlock
 from agent_tui.tui.transcript.page import Page
@@ -103,10 +105,7 @@ class Said:
             shown = f"[{file_label(upload.name or upload.file_id, upload.size)}, to the container]"
             text = f"{text}\n{shown}" if text else shown
         block = PromptBlock(text, note=note, images=images)
-        block.came_along = [
-            f"{clean(attachment.name)}  {clean(attachment.about)}".rstrip()
-            for attachment in getattr(message, "attachments", ())
-        ]
+        block.came_along = _along(message) if isinstance(message, UserMessage) else []
         item = message.queue_item_id
         if item is not None:
             block.item_id = item
@@ -140,3 +139,18 @@ class Said:
             return
         block.delivery, block.note = kind, clean(event.landed)
         self._page.touch(block)
+
+
+def _along(message: UserMessage) -> list[Along]:
+    """What came along with it, its images to be looked at."""
+    rest = iter(message.content[len(message.said) :])
+    found: list[Along] = []
+    for attachment in message.attachments:
+        name = clean(attachment.name)
+        images = tuple(
+            ShownImage.of(block, name)
+            for block in islice(rest, attachment.blocks)
+            if isinstance(block, ImageContent)
+        )
+        found.append(Along(f"{name}  {clean(attachment.about)}".rstrip(), images))
+    return found
