@@ -10,6 +10,7 @@ from agent_tui.agent.messages import (
 )
 from agent_tui.conversation.events import UserCommandEvent
 from agent_tui.tui.transcript.blocks import BashBlock
+from agent_tui.tui.transcript.images import ShownImage
 
 from .harness import Page
 
@@ -72,7 +73,11 @@ def test_what_came_along_is_a_line_each_and_is_not_shown() -> None:
     assert rows == ["❯ see @a.py and @b.png", "  · a.py␛[2J  1 line", "  · b.png  PNG, 4 x 3 px"]
     page = Page()
     page.load(message)
-    assert page.layout.blocks[0].source() == "see @a.py and @b.png", "what is copied was typed"
+    (block,) = page.layout.blocks
+    assert block.source() == "see @a.py and @b.png", "what is copied was typed"
+    (image,) = block.pictures()
+    assert isinstance(image, ShownImage)
+    assert (image.name, image.data) == ("b.png", "AA=="), "its line opens it"
 
 
 def test_the_end_of_a_command_of_another_session_is_not_shown() -> None:
