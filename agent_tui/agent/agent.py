@@ -250,12 +250,12 @@ class Agent:
             return list(self._state.messages)
         return [*self._context_start, *self._state.messages[self._context_from :]]
 
-    def delivery_point(self, item: QueueItem) -> str:
-        """When it will go out: "after 2 running tools", "after this answer", "when the turn
+    def delivery_point(self, item: QueueItem, *, asking: bool = False) -> str:
+        """asking: a call waits for the user. When it will go out: "after 2 running tools", "after this answer", "when the turn
         ends", "held: a program is paused (2 calls)", "paused: Enter resumes", "with the next
         prompt"."""
         control = self._run.control if self._run is not None else None
-        return delivery_point(item, self.queue, control)
+        return delivery_point(item, self.queue, control, asking=asking)
 
     # --- subscribers -----------------------------------------------------------------
 

@@ -4,8 +4,11 @@ from agent_tui.agent.control import RunControl
 from agent_tui.agent.message_queue import MessageQueue, QueueItem
 
 
-def delivery_point(item: QueueItem, queue: MessageQueue, control: RunControl | None) -> str:
-    """Words for `item` as things stand. control: of the run that is on, None when idle."""
+def delivery_point(
+    item: QueueItem, queue: MessageQueue, control: RunControl | None, *, asking: bool = False
+) -> str:
+    """Words for `item` as things stand. control: of the run that is on, None when idle. asking: a
+    call of it waits for the user."""
     if item.state in ("delivered", "withdrawn"):
         return item.landed or item.state
     if item.state == "taken":
@@ -25,7 +28,7 @@ def delivery_point(item: QueueItem, queue: MessageQueue, control: RunControl | N
         return "when the turn ends" if not before else f"when the turn ends ({before} before)"
     if queue.held is not None:
         return f"held: {queue.held}"
-    return _next_poll(control) if not before else _later(before)
+    return _next_poll(control, asking) if not before else _later(before)
 
 
 def hold_reason(program_calls: int) -> str:
@@ -59,9 +62,11 @@ def _ahead_of(item: QueueItem, queue: MessageQueue) -> int:
     return next((n for n, other in enumerate(free) if other is item), 0)
 
 
-def _next_poll(control: RunControl) -> str:
+def _next_poll(control: RunControl, asking: bool) -> str:
     if control.phase != "tools":
         return "after this answer"
+    if asking:
+        return "after the call that waits for you"
     calls = control.calls_left
     return f"after {counted(calls, 'running tool')}" if calls else "after these tools"
 

@@ -139,7 +139,7 @@ class Conversation(QueueControl):
             level=lambda: self.agent.state.thinking_level, max_tokens=settings.max_tokens,
         )  # fmt: skip
         self.approvals = Approvals(
-            cwd, self._emit, allow=allow, readable=readable, interactive=interactive,
+            cwd, self._asks, allow=allow, readable=readable, interactive=interactive,
             program_number=lambda tool_id: program_number(self.messages, tool_id),
         )  # fmt: skip
         self._policy = retry_policy or RetryPolicy()

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from agent_tui.agent.agent import Agent
 from agent_tui.agent.message_queue import QueueError
 from agent_tui.agent.messages import CustomMessage, TextContent, UserMessage
+from agent_tui.conversation.approvals import Approvals
 from agent_tui.conversation.container_files import ContainerFiles
 from agent_tui.conversation.driver import RunDriver
 from agent_tui.conversation.events import (
@@ -35,6 +36,7 @@ class QueueControl:
     driver: RunDriver
     files: ContainerFiles
     attachments: Attachments
+    approvals: Approvals
     user_commands: UserCommands
     _emit: Callable[[ConversationEvent], None]
     _announced: set[str]
@@ -118,8 +120,9 @@ class QueueControl:
 
     def queue(self) -> list[QueueEntry]:
         """The pending items with their delivery points, steering first."""
+        asking = bool(self.approvals.open_requests)
         return [
-            QueueEntry(i.id, i.kind, i.text, i.state, self.agent.delivery_point(i))
+            QueueEntry(i.id, i.kind, i.text, i.state, self.agent.delivery_point(i, asking=asking))
             for i in self.agent.queue.items()
         ]
 
@@ -129,6 +132,11 @@ class QueueControl:
                 self._announced.add(item.id)
                 self._emit(QueueDeliveredEvent(item.id, item.kind, item.text, item.landed))
         self._emit(QueueChangedEvent(self.queue(), self.agent.queue.paused))
+
+    def _asks(self, event: ConversationEvent) -> None:
+        """A call asks, or no longer does: what steers goes out behind it."""
+        self._emit(event)
+        self._delivery_points_changed()
 
     def _delivery_points_changed(self) -> None:
         if self.agent.queue.items():

@@ -279,8 +279,21 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
         quiet = self.clock() - self.composer.last_key_at
         return dialog.offer_key(key, quiet_s=quiet, draft_empty=self.composer.is_empty)
 
+    def _was_an_answer(self, text: str) -> bool:
+        """A draft of a bare yes or no, sent while a question waits (decision 0006)."""
+        dialog = self.dialogs.current
+        if dialog is None or not dialog.reads_answer(text):
+            return False
+        if dialog.is_new:
+            self.composer.give_back(text)
+            self.flash("A question has just come: look at it, then Enter answers it.")
+            return True
+        return dialog.answer_in_words(text)
+
     @on(m.SendRequested)
     def _send(self, message: m.SendRequested) -> None:
+        if self._was_an_answer(message.text):
+            return
         if self.desk.conversation is None:
             self.opener.open()
         if not self.desk.running or message.text.lstrip().startswith("/"):
@@ -290,6 +303,8 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
 
     @on(m.FollowUpRequested)
     def _follow_up(self, message: m.FollowUpRequested) -> None:
+        if self._was_an_answer(message.text):
+            return
         send = self.desk.send(message.text, follow_up=True)
         self.run_worker(send, group="send", exit_on_error=False)
 

@@ -104,6 +104,7 @@ def test_delivery_point_counts_the_tools_left_and_send_now_the_running_ones() ->
         if ctx.call_id == "b":
             item = agent.steer("stop, wrong folder")
             said.append(agent.delivery_point(item))
+            said.append(agent.delivery_point(item, asking=True))
             assert agent.send_now()
             said.append(agent.delivery_point(item))
         return "r"
@@ -111,7 +112,9 @@ def test_delivery_point_counts_the_tools_left_and_send_now_the_running_ones() ->
     calls = [call(i) for i in "abcde"]
     agent = agent_with(Model(answer(*calls)), tool(work=work), tool_execution="sequential")
     clock_loop.run(agent.start("go"))
-    assert said == ["after 4 running tools", "after 1 running tool"]
+    assert said == [
+        "after 4 running tools", "after the call that waits for you", "after 1 running tool",
+    ]  # fmt: skip
     results = [m.is_error for m in agent.state.messages if isinstance(m, ToolResultMessage)]
     assert results == [False, False, True, True, True]
     assert texts(agent)[-2:] == ["stop, wrong folder", "over"]

@@ -62,7 +62,7 @@ async def test_y_answers_after_the_grace_time_on_an_empty_draft(drive: Drive):
 
 
 async def test_a_text_that_begins_with_an_answer_is_text(drive: Drive):
-    texts = ["yes, but not on main", "no, wait", "y", "yy", "n n"]
+    texts = ["yes, but not on main", "no, wait", "yy", "n n"]
     async with drive() as d:
         d.conv.set_status("tools")
         await asked(d)
@@ -77,6 +77,57 @@ async def test_a_text_that_begins_with_an_answer_is_text(drive: Drive):
         assert d.conv.called("submit") == [(text,) for text in [*texts, *texts]]
         await asyncio.sleep(HOLD_S + 0.1)  # that nothing comes can only be waited for
         assert answers(d) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "decision"),
+    [("y", "allow"), ("Yes", "allow"), ("y.", "allow"), ("NO", "deny"), ("n", "deny")],
+)
+@pytest.mark.parametrize("send", ["enter", "tab"])
+async def test_a_bare_yes_or_no_that_is_sent_is_the_answer(
+    drive: Drive, text: str, decision: str, send: str
+):
+    async with drive() as d:
+        d.conv.set_status("tools")
+        request = await asked(d)
+        d.clock.pass_(5)
+        await d.burst(text, send)
+        await d.until(lambda: answers(d) == [(request, decision, "")])
+        assert d.conv.called("submit") == d.conv.called("follow_up") == [] and d.draft == ""
+
+
+async def test_a_yes_on_its_way_when_the_question_comes_answers_nothing(drive: Drive):
+    async with drive() as d:
+        d.conv.set_status("tools")
+        await d.type("yes")
+        await asked(d)
+        await d.press("enter")
+        await d.shows("A question has just come")
+        assert answers(d) == [] and d.conv.called("submit") == [] and d.draft == "yes"
+        d.clock.pass_(1)
+        await d.press("enter")
+        await d.until(lambda: len(answers(d)) == 1)
+
+
+async def test_a_yes_without_a_question_is_a_message(drive: Drive):
+    async with drive() as d:
+        d.conv.set_status("tools")
+        await d.type("yes")
+        await d.press("enter")
+        assert d.conv.called("submit") == [("yes",)]
+
+
+async def test_a_long_command_is_not_approved_by_a_yes_either(drive: Drive):
+    async with drive() as d:
+        await asked(d, command="\n".join(f"echo {i}" for i in range(40)))
+        d.clock.pass_(5)
+        await d.burst("yes", "enter")
+        await d.shows("It is longer than what is shown")
+        assert answers(d) == [] and d.conv.called("submit") == []
+
+
+def test_an_answer_is_held_longer_than_a_slow_hand_needs_for_the_next_letter():
+    assert HOLD_S >= 0.6
 
 
 async def test_the_held_answer_is_seen_and_can_be_taken_back(drive: Drive):

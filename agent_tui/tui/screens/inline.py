@@ -1,7 +1,7 @@
 """A question in a box above the composer. It never takes a key meant for the draft.
 
 Without focus its keys act only after 0.7 s without a key and on an empty draft, and not at
-once: a key that follows within 0.3 s shows that a text was begun, so both go to the draft and
+once: a key that follows within 0.6 s shows that a text was begun, so both go to the draft and
 nothing is answered (docs/decisions/0006-an-answer-is-held.md). F4 gives it the focus, then
 its keys act at once, and any other character goes back to the composer.
 """
@@ -22,8 +22,10 @@ from agent_tui.tui.plain import SafeStatic, ThinRule
 
 GRACE_S = 0.7
 
-HOLD_S = 0.3
+HOLD_S = 0.6
 """So long (seconds) a key typed in the composer may still prove to begin a text."""
+
+_ANSWERS = {"y": "y", "yes": "y", "n": "n", "no": "n"}
 
 
 class Body(VerticalScroll, can_focus=False):
@@ -154,6 +156,20 @@ class InlineDialog(Vertical, can_focus=True):
     def knows(self, key: str) -> bool:
         """Whether this key, typed in the composer, would act."""
         raise NotImplementedError
+
+    def reads_answer(self, text: str) -> str:
+        """The key that a draft stands for which is nothing but an answer to this; else ""."""
+        key = _ANSWERS.get(text.strip().rstrip(".!").lower(), "")
+        return key if key and self.knows(key) else ""
+
+    def answer_in_words(self, text: str) -> bool:
+        """Take such a draft; True also where it says why it cannot be answered so."""
+        return self.take_key(self.reads_answer(text), focused=False)
+
+    @property
+    def is_new(self) -> bool:
+        """It has just come: what was sent was meant for something else."""
+        return self._clock() < self._acts_from
 
     def take_back(self) -> str:
         """The key that was held, which then does nothing here: it was text, or unwanted."""

@@ -55,8 +55,8 @@ STEPS: tuple[Step, ...] = (
          "{follow_up}.",
          lambda now: now.waiting),
     Step("An approval",
-         "Press y (or n): no letter of a draft is ever taken for it. {dialog} goes to the "
-         "question, where there is more.",
+         "Press y (or n) and wait a moment: with another key right behind it, it is text. "
+         "{dialog} goes to the question, where there is more.",
          "decided",
          "Type `run ls` and press {send} when the answer has ended (or {stop} to stop it): "
          "a command asks first.",
