@@ -251,9 +251,9 @@ class Agent:
         return [*self._context_start, *self._state.messages[self._context_from :]]
 
     def delivery_point(self, item: QueueItem, *, asking: bool = False) -> str:
-        """asking: a call waits for the user. When it will go out: "after 2 running tools", "after this answer", "when the turn
+        """When it will go out: "after 2 running tools", "after this answer", "when the turn
         ends", "held: a program is paused (2 calls)", "paused: Enter resumes", "with the next
-        prompt"."""
+        prompt". asking: a call waits for the user."""
         control = self._run.control if self._run is not None else None
         return delivery_point(item, self.queue, control, asking=asking)
 

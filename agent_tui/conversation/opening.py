@@ -37,7 +37,12 @@ class Option:
 class Asker(Protocol):
     """What a face must be able to ask."""
 
-    async def choose(self, title: str, text: str, options: Sequence[Option]) -> str: ...
+    async def choose(
+        self, title: str, text: str, options: Sequence[Option], *, wanted: bool = False
+    ) -> str:
+        """The key of the option chosen. wanted: the user has asked for this very choice."""
+        ...
+
     async def ask_secret(self, title: str, text: str) -> str | None: ...
     def notice(self, level: Literal["info", "warning", "error"], text: str) -> None: ...
 
@@ -90,7 +95,7 @@ async def _pick_session(cwd: str, asker: Asker) -> str:
         for s in found[:20]
     ]
     return await asker.choose(
-        "Go on in which session?", "", [*options, Option("", "a new session")]
+        "Go on in which session?", "", [*options, Option("", "a new session")], wanted=True
     )
 
 

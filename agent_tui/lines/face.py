@@ -390,7 +390,13 @@ class LinesFace:
     # --- opening.Asker ------------------------------------------------------------------------
 
     async def choose(
-        self, title: str, text: str, options: Sequence[OptionLike], *, leave: str | None = None
+        self,
+        title: str,
+        text: str,
+        options: Sequence[OptionLike],
+        *,
+        leave: str | None = None,
+        wanted: bool = False,
     ) -> str:
         question = Choice(title, text, options)
         self.questions.ask(question)

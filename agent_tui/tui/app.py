@@ -54,6 +54,9 @@ __all__ = ["AgentTuiApp", "run_app"]
 PANELS = ("Tools", "Container", "Loop", "MCP", "Context")
 """The titles of the side panel, in the order in which body.py makes its panels."""
 
+SLIM = 60
+"""Columns below which the side panel, when it is shown, takes the whole width."""
+
 
 class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
     """See module docstring. settings: theme, show_panel, show_thinking and keys are read here.
@@ -207,6 +210,7 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
         """What the style sheet cannot say: the queue's lines, and whether the panel is there."""
         self.queue_view.max_lines = 6 if size.height >= 20 else 2 if size.height >= 10 else 1
         self.dialogs.fit(size.height - 2, tiny=size.height < 10)
+        self.screen.set_class(size.width < SLIM, "-slim")
         self.place_panel(size.width)
 
     # --- events -------------------------------------------------------------------------------

@@ -17,13 +17,20 @@ class ScreenAsker:
         self._app = app
 
     async def choose(
-        self, title: str, text: str, options: Sequence[OptionLike], *, leave: str | None = None
+        self,
+        title: str,
+        text: str,
+        options: Sequence[OptionLike],
+        *,
+        leave: str | None = None,
+        wanted: bool = False,
     ) -> str:
         """The key of the option chosen; waits as long as it takes. leave: the key that Esc
-        chooses; None where one of them must be chosen."""
+        chooses; None where one of them must be chosen. wanted: the user asked for it."""
         dialog = ChoiceDialog(
-            title, text, options, self._app.glyphs, leave=leave, clock=self._app.clock
-        )
+            title, text, options, self._app.glyphs,
+            leave=leave, wanted=wanted, clock=self._app.clock,
+        )  # fmt: skip
         await self._app.dialogs.add(dialog)
         try:
             return await dialog.chosen

@@ -11,6 +11,7 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from agent_tui.text import sendable
 from agent_tui.tui.lines import count
@@ -84,7 +85,8 @@ class Copied:
         why = f" {'; '.join(self.failed)}." if self.failed else ""
         if self.helper is not None:
             place = "" if self.helper.place == "the clipboard" else f" into {self.helper.place}"
-            return f"Copied {named}{place} with {self.helper.name}.{why}"
+            by = "" if PurePath(self.helper.name).name in place else f" with {self.helper.name}"
+            return f"Copied {named}{place}{by}.{why}"
         if self.bytes > OSC52_SAFE:
             return (
                 f"Sent {named} to the terminal (OSC 52), but many terminals take at most "

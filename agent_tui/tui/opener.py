@@ -178,7 +178,7 @@ class Opener:
         ]
         stay = Choosable("", "stay in this one")
         key = await self._app.asker.choose(
-            "Go on in which session?", "", [stay, *options], leave=stay.key
+            "Go on in which session?", "", [stay, *options], leave=stay.key, wanted=True
         )
         if key:
             await self._app.desk.send(f"/resume {key}")

@@ -9,6 +9,7 @@ from agent_tui.agent.messages import AssistantMessage, ToolCall
 from agent_tui.agent.tools import AgentTool, ToolResult
 from agent_tui.conversation.approvals import Approvals
 from agent_tui.conversation.events import PermissionRequestEvent, PermissionResolvedEvent
+from tests.faults.helpers import talking
 
 
 async def nothing(call_id, arguments, ctx) -> ToolResult:
@@ -109,3 +110,19 @@ async def test_allow_names_a_tool_or_a_whole_server(tmp_path, allow):
 async def test_an_unknown_decision_is_refused(tmp_path):
     with pytest.raises(ValueError, match="allow_always"):
         Asked(tmp_path).approvals.answer("x", "maybe")
+
+
+async def test_steering_says_that_it_waits_for_the_call_that_asks(tmp_path):
+    run = {"id": "toolu_1", "name": "shell", "input": {"command": "echo hi"}}
+    async with talking({"tool_calls": [run]}, {"text": "Done."}, cwd=tmp_path) as talk:
+        await talk.conversation.submit("go")
+        asked = await talk.until_event("permission_request")
+        await talk.conversation.submit("shorter")
+        (entry,) = talk.conversation.queue()
+        assert entry.delivery == "after the call that waits for you"
+        told = len(talk.all("queue_changed"))
+        talk.conversation.answer(asked.request_id, "allow")
+        await talk.idle()
+        later = [e.delivery for q in talk.all("queue_changed")[told:] for e in q.items]
+        assert later[0] != "after the call that waits for you"
+        talk.assert_accepted()

@@ -425,7 +425,7 @@ class Answers:
         self.keys = list(keys)
         self.asked: list[tuple[str, str, list[str]]] = []
 
-    async def choose(self, title: str, text: str, options: Any) -> str:
+    async def choose(self, title: str, text: str, options: Any, *, wanted: bool = False) -> str:
         self.asked.append((title, text, [option.key for option in options]))
         return self.keys.pop(0)
 

@@ -77,7 +77,7 @@ async def test_the_next_helper_is_tried_and_the_first_ones_failure_told(tmp_path
     copied = await copy("x", to_terminal=lambda text: None, candidates=[bad, gone, good])
     assert copied.helper is good
     words = copied.sentence("the block")
-    assert "Copied the block (1 character) into tmux's buffer with" in words
+    assert "Copied the block (1 character) into tmux's buffer." in words
     assert "exit 3" in words and "No such file" in words
 
 

@@ -35,6 +35,19 @@ async def test_the_panel_stands_beside_from_100_columns_and_is_a_drawer_below(dr
         assert not d.app.panel.display
 
 
+async def test_where_narrow_the_panel_takes_the_whole_width_and_goes_again(drive: Drive):
+    async with drive(size=(40, 20)) as d:
+        await d.press("f2")
+        assert d.app.panel.display and d.app.panel.region.width == 40
+        assert not d.app.panel.region.overlaps(d.app.composer.region)
+        await d.press("f2")
+        assert not d.app.panel.display
+        await d.pilot.resize_terminal(80, 20)
+        await d.settle()
+        await d.press("f2")
+        assert d.app.panel.region.width == 46
+
+
 @pytest.mark.parametrize("size", [(20, 6), (40, 10), (40, 12), (60, 20), (80, 24), (200, 60)])
 async def test_composer_and_status_are_always_in_sight(drive: Drive, size: tuple[int, int]):
     async with drive(size=size) as d:

@@ -222,7 +222,12 @@ async def test_a_banner_is_shown_first(drive: Drive):
 
 async def test_another_session_is_picked_and_shown(drive: Drive):
     sessions = [
-        {"id": f"s{at}", "first_prompt": f"prompt [/x] {at}", "prompts": f"{at} prompts", "age": "3 min ago"}
+        {
+            "id": f"s{at}",
+            "first_prompt": f"prompt [/x] {at}",
+            "prompts": f"{at} prompts",
+            "age": "3 min ago",
+        }
         for at in range(15)
     ]
     async with drive() as d:
@@ -246,7 +251,12 @@ async def test_another_session_is_picked_and_shown(drive: Drive):
 async def pick(d: Driven, count: int = 2, prompt: str = "prompt") -> None:
     """/resume was sent, and its question stands."""
     sessions = [
-        {"id": f"s{at}", "first_prompt": f"{prompt} {at}", "prompts": f"{at} prompts", "age": "1 h ago"}
+        {
+            "id": f"s{at}",
+            "first_prompt": f"{prompt} {at}",
+            "prompts": f"{at} prompts",
+            "age": "1 h ago",
+        }
         for at in range(count)
     ]
     d.conv.command_results["resume"] = CommandResult(
@@ -296,9 +306,6 @@ async def test_while_a_question_takes_enter_footer_and_queue_say_so(drive: Drive
         await d.shows("Enter choose")
         footer = d.screen.splitlines()[-1]
         assert "Enter choose" in footer and "Esc close" in footer and "resume" not in footer
-        await d.press("enter")
-        assert d.app.dialogs.current is not None, "too early to answer"
-        assert conv.called("submit") == [("/resume",)] and conv.paused
         await d.type("x")
         await d.shows("paused: Enter resumes")
         await d.shows("Enter send")
@@ -308,6 +315,13 @@ async def test_while_a_question_takes_enter_footer_and_queue_say_so(drive: Drive
         await d.until(lambda: d.app.dialogs.current is None, "chosen")
         await d.shows("paused: Enter resumes")
         assert conv.called("submit") == [("/resume",)] and conv.paused
+
+
+async def test_a_picker_that_was_asked_for_takes_the_first_enter(drive: Drive):
+    async with drive() as d:
+        await pick(d)
+        await d.press("down", "enter")
+        await d.until(lambda: ("/resume s0",) in d.conv.called("command"), "chosen at once")
 
 
 async def test_a_question_in_a_small_terminal_says_how_much_is_below(drive: Drive):

@@ -41,9 +41,12 @@ class ChoiceDialog(InlineDialog):
         glyphs: Glyphs = UNICODE,
         *,
         leave: str | None = None,
+        wanted: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """wanted: the user has asked for this very choice, so no key is too early for it."""
         super().__init__(glyphs, clock=clock)
+        self.wanted = wanted
         self._leave = leave
         self._title, self._text, self.options = title, text, list(options)
         self.chosen: asyncio.Future[str] = asyncio.get_running_loop().create_future()

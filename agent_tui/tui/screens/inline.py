@@ -128,6 +128,9 @@ class InlineDialog(Vertical, can_focus=True):
         """True when nothing of the body is scrolled away."""
         return self.scroller.is_mounted and self.scroller.max_scroll_y == 0
 
+    wanted = False
+    """The user has asked for it: its keys need no grace time."""
+
     takes_enter = False
     """Enter on an empty draft is for it, whether or not it has the focus."""
 
@@ -142,7 +145,8 @@ class InlineDialog(Vertical, can_focus=True):
 
     def offer_key(self, key: str, *, quiet_s: float, draft_empty: bool) -> bool:
         """A key typed in the composer. quiet_s: seconds since the key before it."""
-        if not draft_empty or quiet_s < GRACE_S or self._clock() < self._acts_from:
+        early = not self.wanted and (quiet_s < GRACE_S or self.is_new)
+        if not draft_empty or early:
             # Too early to answer; but it must not pass by and resume the queue instead.
             return draft_empty and key == "enter" and self.takes_enter
         if len(key) > 1:  # no text begins with it
@@ -195,7 +199,7 @@ class InlineDialog(Vertical, can_focus=True):
 
     def begin_grace(self) -> None:
         """It has just appeared: a key already on its way must not answer it, focused or not."""
-        self._acts_from = self._clock() + GRACE_S
+        self._acts_from = self._clock() + (0 if self.wanted else GRACE_S)
 
     def on_focus(self) -> None:
         self.add_class("-expanded")
