@@ -295,7 +295,8 @@ def _write(workspace: Workspace, path: Path, content: str, stop: threading.Event
         replace_file(workspace, real, data, stop)
     lines = len(split_lines(content))
     told = (
-        f"{'Wrote' if before is None else 'Replaced'} {name}: {lines:,} lines, {len(data):,} bytes."
+        f"{'Wrote' if before is None else 'Replaced'} {name}: {counted(lines, 'line')}, "
+        f"{counted(len(data), 'byte')}."
     )
     return ToolResult.text(
         told,
@@ -382,3 +383,8 @@ def _lines_touched(change: tuple[int, int, int, int]) -> str:
     if end == first:
         return f"removed after {first}"
     return str(first + 1) if end == first + 1 else f"{first + 1}-{end}"
+
+
+def counted(n: int, word: str) -> str:
+    """ "1 line", "2,400 lines"."""
+    return f"{n:,} {word}" if n == 1 else f"{n:,} {word}s"

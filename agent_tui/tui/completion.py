@@ -8,7 +8,7 @@ from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 from textual.reactive import reactive
 
-from agent_tui.tui.lines import fit, one_line
+from agent_tui.tui.lines import fit, middle_cut, one_line
 from agent_tui.tui.plain import Drawn
 
 SHOWN = 8
@@ -129,7 +129,11 @@ class CompletionList(Drawn):
         lines: list[Content] = []
         for at, choice in enumerate(shown, start=top):
             here = at == self.selected
-            label = fit(choice.label, wide if choice.help else width - 3, self.glyphs.ellipsis)
+            cells = wide if choice.help else width - 3
+            label = choice.label
+            if choice.replaces is not None:  # of a path or an address the end tells most
+                label = middle_cut(label, cells, self.glyphs.ellipsis)
+            label = fit(label, cells, self.glyphs.ellipsis)
             lines.append(
                 Content.assemble(
                     (f"{self.glyphs.prompt} " if here else "  ", "$accent"),

@@ -30,6 +30,17 @@ def fit(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
     return set_cell_size(text, room).rstrip() + ellipsis if room >= 0 else ""
 
 
+def middle_cut(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
+    """Cut to at most `width` columns in its middle: the end stays, and a third of it before."""
+    if cell_len(text) <= width or width < 4:
+        return text
+    room = width - cell_len(ellipsis)
+    tail = text[-(room - room // 3) :]
+    while cell_len(tail) > room - room // 3:
+        tail = tail[1:]
+    return fit(text, room // 3 + cell_len(ellipsis), ellipsis) + tail
+
+
 def fit_content(content: Content, width: int, ellipsis: str = ELLIPSIS) -> Content:
     """As fit(), the styles kept."""
     if content.cell_length <= width:

@@ -73,13 +73,13 @@ class StatusLine(Drawn):
             parts.append(f"{rate:.0f} tok/s")
         return [part for part in parts if part]
 
-    def silence(self) -> str:
+    def silence(self, narrow: bool = False) -> str:
         """How long the server has not been heard, and when the request is tried again (A20)."""
         silent, limit = self.state.silent_s, self.state.silence_limit_s
         if not silent:
             return ""
-        until = f" of {limit:g}" if limit is not None and silent <= limit else ""
-        return f" silent for {silent}{until} s"
+        told = limit is not None and silent <= limit and not narrow
+        return f" no answer for {silent} s" + (f" (asks again at {limit:g} s)" if told else "")
 
     def render(self) -> Content:
         width = self.size.width
@@ -87,7 +87,7 @@ class StatusLine(Drawn):
         between = f" {self.glyphs.info} "
         status = "waiting" if self.state.retrying else self.state.status
         left = Content.assemble(
-            " ", (status, _STYLES.get(status, "")), (self.silence(), "$waiting")
+            " ", (status, _STYLES.get(status, "")), (self.silence(narrow), "$waiting")
         )
         if self.flashed and self.in_mode:
             return self._flash_before_keys(width)

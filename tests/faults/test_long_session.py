@@ -55,7 +55,7 @@ def test_D23_a_long_session_is_not_black(terminal: Terminal) -> None:
 def test_D01_a_tick_of_the_spinner_writes_a_few_bytes(terminal: Terminal) -> None:
     """One row of the screen, in a frame that is shown at once; nothing of the 500 messages."""
     terminal.say("keep me waiting")
-    terminal.wait_for(re.compile(r"silent for \d"))
+    terminal.wait_for(re.compile(r"no answer for \d"))
     before = len(terminal.raw)
     wait_until(lambda: terminal.raw.count(FRAME_ON, before) >= 6, 20, "6 frames are there; that")
     written = terminal.raw[before:]

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from offline_helpers import Serve
 
+from agent_tui.messages_api.wire_history import ABORTED, FAILED
 from agent_tui.offline.demo import demo_reply
 from agent_tui.offline.demo.intents import find_script
 from agent_tui.offline.demo.turn import current_turn
@@ -253,6 +254,16 @@ class TestTour:
         assert [c[0] for c in chat.calls] == ["read", "grep"]
         chat.give("x", "y")
         assert "mind the gap" not in chat.text
+
+    def test_words_of_the_program_are_not_told_as_the_users(self) -> None:
+        for note in (ABORTED, FAILED):
+            chat = Chat().say(f"{note}")
+            assert "The answer before" not in chat.text
+        body_text = [{"type": "text", "text": ABORTED}, {"type": "text", "text": "sing a song"}]
+        spoken = current_turn(
+            {"messages": [{"role": "user", "content": body_text}]}, lambda _: False
+        )
+        assert spoken.prompt == "sing a song"
 
 
 class TestSteering:

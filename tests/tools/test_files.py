@@ -21,6 +21,7 @@ from agent_tui.agent.tools import AgentTool
 from agent_tui.tools import file_text
 from agent_tui.tools.diffs import changed_lines, split_lines, unified_diff
 from agent_tui.tools.edits import Edit, apply_edits
+from agent_tui.tools.files import counted
 from agent_tui.tools.workspace import ToolError, Workspace
 
 from .conftest import Call, text_of
@@ -573,3 +574,10 @@ def test_a_diff_of_a_whole_large_file_is_bounded() -> None:
     new = [f"{n}x\n" for n in range(60_000)]
     diff = unified_diff(old, new, changed_lines(old, new), "f")
     assert len(diff) < 41_000 and "more lines" in diff.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("n", "told"), [(0, "0 lines"), (1, "1 line"), (2, "2 lines"), (2400, "2,400 lines")]
+)
+def test_one_is_not_many(n: int, told: str) -> None:
+    assert counted(n, "line") == told

@@ -261,7 +261,7 @@ async def test_a_command_that_failed_is_there_to_be_put_right(drive: Drive):
         for line in ("/clear x", "/clear  y z"):
             await d.type(line)
             await d.press("enter")
-            await d.until(lambda: d.draft == line)
+            await d.until(lambda line=line: d.draft == line)
             assert not d.app.composer.completion.is_open
             await d.burst("ctrl+c")
             await d.press("up")

@@ -69,6 +69,7 @@ async def test_a_paused_container(drive: Drive, panel_clock: list[float]):
             "expires in 27:41 reused 3 times",
             "answer due in 3:52",
             "programs 2 23 calls 1 failed",
+            "in the whole session",
             "kept out of context ≈ 48,200 tokens",
             "round trips saved 21",
             "✗ program 1 exit 1 1 of 3 failed 4.2 s",

@@ -5,6 +5,7 @@ import pytest
 from agent_tui.agent.events import MessageEndEvent, MessageStartEvent
 from agent_tui.agent.messages import TextContent, UserMessage
 from agent_tui.tui.completion import mention_choices
+from agent_tui.tui.lines import middle_cut
 from tests.tui.conftest import Drive, Driven
 from tests.tui.fake_conversation import FakeConversation
 
@@ -125,3 +126,27 @@ async def test_a_chosen_file_closes_the_list_and_a_folder_goes_on(drive: Drive):
         assert d.draft == "see @src/a.py" and not d.app.composer.completion.is_open
         await d.press("enter")
         await d.until(lambda: d.conv.called("submit") == [("see @src/a.py",)])
+
+
+async def test_rows_that_begin_alike_are_cut_so_that_their_ends_differ(drive: Drive):
+    async with drive(size=(90, 24)) as d:
+        long = f"zoo:zoo://{'cages/' * 12}"
+        d.conv.resources = [(f"{long}bear", "the bear"), (f"{long}owl", "the owl")]
+        await d.type("@zoo")
+        await d.shows("the owl")
+        assert "cages/bear  the bear" in d.screen and "cages/owl" in d.screen
+        assert "@zoo:zoo" in d.screen
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "cut"),
+    [
+        ("short", 10, "short"),
+        ("0123456789", 10, "0123456789"),
+        ("0123456789abc", 10, "012…789abc"),
+        ("東京都東京都東京都", 10, "東…東京都"),
+        ("anything", 3, "anything"),
+    ],
+)
+def test_the_middle_is_cut_by_cells(text: str, width: int, cut: str) -> None:
+    assert middle_cut(text, width) == cut

@@ -190,6 +190,8 @@ def _spoken(message: dict[str, Any], is_task: Callable[[str], bool]) -> str:
     A message may carry more text than was typed (files that were mentioned, notes).
     """
     texts = [str(b.get("text", "")) for b in _blocks(message) if b.get("type") == "text"]
+    # Words of the program about an answer that broke off are not what the user said.
+    texts = [text for text in texts if not text.startswith("[The answer before this was ")]
     for text in reversed(texts):
         if is_task(text):
             return text.strip()

@@ -173,7 +173,9 @@ class ContainerPanel(Drawn):
         return lines
 
     def _sums(self, event: ContainerChangedEvent) -> list[Content]:
+        """First of this container, then of the session, which may have had others before."""
         lines: list[Content] = []
+        session = Content.styled(" in the whole session", "$muted")
         if event.programs:
             parts: list[tuple[str, str]] = [(f" programs  {event.programs:,}", "$muted")]
             if event.calls:
@@ -183,9 +185,12 @@ class ContainerPanel(Drawn):
             lines.append(Content.assemble(*parts))
         if event.kept_out_tokens_estimate:
             tokens = count(event.kept_out_tokens_estimate, "token")
+            lines.append(session)
             text = f" kept out of context {self.glyphs.about} {tokens}"
             lines.append(Content.styled(self._fit(text, self._width), "$muted"))
         if event.round_trips_saved:
+            if not event.kept_out_tokens_estimate:
+                lines.append(session)
             text = f" round trips saved {event.round_trips_saved:,}"
             lines.append(Content.styled(text, "$muted"))
         return lines

@@ -33,6 +33,11 @@ _MARKS = (
     ("/command", "at its beginning: one of those below"),
 )
 
+_WORDS = (
+    ("turn", "all from your message on until the model asks for nothing more: a follow-up waits "
+             "for its end, steering goes into it"),
+)  # fmt: skip
+
 KEYS_WIDE = 20
 """Cells of the left column."""
 
@@ -77,6 +82,8 @@ class HelpScreen(ModalScreen[None]):
             parts += [*_table(self._keys.help_rows(where), width), Content("")]
         parts.append(Content.styled("What a message may hold", "bold $accent"))
         parts += [*_table(_MARKS, width), Content("")]
+        parts.append(Content.styled("Words", "bold $accent"))
+        parts += [*_table(_WORDS, width), Content("")]
         parts.append(Content.styled("A question that waits", "bold $accent"))
         parts += _table(
             [

@@ -286,7 +286,7 @@ class ProgramBlock(ApiBlock):
         tally = self.calls.lines.get(number)
         if tally is None or not tally.total:
             return ("", ""), ""
-        return mark(tally.state, look), _line_note(tally)
+        return mark(tally.state, look), _line_note(tally, timed=self.calls.timed)
 
     def _line(self, look: Look, *, opened: bool) -> Line:
         glyphs = look.glyphs
@@ -352,14 +352,14 @@ class ProgramBlock(ApiBlock):
         return SafeText(self._code.text.rstrip("\n") + self._code.partial)
 
 
-def _line_note(tally: Tally) -> str:
+def _line_note(tally: Tally, *, timed: bool) -> str:
     """What a line has called, where that is more than its mark says: "20 calls  1.9 s"."""
     if tally.total < 2:
         return ""
     words = [f"{count(tally.total)} calls"]
     if failed := tally.counts["failed"]:
         words[0] += f", {count(failed)} failed"
-    if tally.seconds:
+    if tally.seconds and timed:
         words.append(duration(tally.seconds))
     return "  ".join(words)
 

@@ -95,6 +95,9 @@ class ProgramCalls:
     """Those that went well, by name."""
     scale: float = _SCALES[0]
     """Seconds that a whole bar stands for."""
+    timed: bool = True
+    """Whether it was seen which calls ran at once: of a stored program it was not, and the time
+    of all of them together is not known."""
 
     @property
     def grouped(self) -> bool:
@@ -113,6 +116,8 @@ class ProgramCalls:
             self.done[call.name] += 1
         if state == "running" and call.begun is None:
             call.begun = self.all.seconds
+        if seconds and call.begun is None:
+            self.timed = False
         old, call.state, call.seconds = call.state, state, seconds
         for tally in self._tallies(call):
             tally.moved(call.id, old, state, seconds)

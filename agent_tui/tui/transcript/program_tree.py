@@ -253,7 +253,7 @@ class ProgramGroup(Block):
             (", ".join(names), "tool-name"),
         ]  # fmt: skip
         seconds = calls.all.seconds
-        return head_line(runs, look, status=duration(seconds) if seconds else "")
+        return head_line(runs, look, status=duration(seconds) if seconds and calls.timed else "")
 
     def source(self) -> str:
         return ""

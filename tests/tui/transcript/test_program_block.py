@@ -461,6 +461,18 @@ def test_a_stored_program_looks_the_same() -> None:
     assert rows[7:9] == ["   └─ ✓ geocode  place=x", "   42"]
 
 
+def test_of_calls_whose_begin_was_not_seen_no_sum_of_times_is_told(program: Program) -> None:
+    """They ran at once, for all that is known: one after the other they would take 2 s."""
+    program.write("await gather(*[geocode(n) for n in rows])\n")
+    for n in range(20):
+        program.call(f"g{n}", n=n)
+    for n in range(20):
+        program.end(f"g{n}", ms=100)
+    rows = program.open()
+    assert next(row for row in rows if "gather" in row).endswith("20 calls")
+    assert next(row for row in rows if "20 geocode" in row).endswith("20 geocode")
+
+
 def test_a_message_that_comes_whole_is_shown_as_one(program: Program) -> None:
     for message in stored():
         program.apply(MessageStartEvent(message), MessageEndEvent(message))

@@ -1,5 +1,7 @@
 """What the user runs with `!`, and what came along with a message: their lines."""
 
+import pytest
+
 from agent_tui.agent.events import AgentEndEvent, MessageStartEvent
 from agent_tui.agent.messages import (
     Attachment,
@@ -29,15 +31,21 @@ def test_a_command_is_shown_while_it_runs_with_its_time_and_how_to_stop_it() -> 
     page.apply(AgentEndEvent([], ""))
     assert len(page.feed.live) == 1, "the end of a run is not its end"
     rows = page.apply(UserCommandEvent("b1", "make", False, "ended", "one\ndone\n", 2))
-    assert rows == ["! make   exit 2", "    one", "    done"] and page.feed.live == []
+    assert (
+        rows == ["! make   exit 2   the model sees it", "    one", "    done"]
+        and page.feed.live == []
+    )
 
 
 def test_its_message_makes_no_second_block() -> None:
     page = Page()
     page.apply(running(), UserCommandEvent("b1", "make", False, "stopped", "one\n"))
-    assert page.rows() == ["! make   stopped", "    one"]
+    assert page.rows() == ["! make   stopped   the model sees it", "    one"]
     message = BashExecutionMessage(id="b1", command="make", output="one\n", cancelled=True)
-    assert page.apply(MessageStartEvent(message)) == ["! make   stopped", "    one"]
+    assert page.apply(MessageStartEvent(message)) == [
+        "! make   stopped   the model sees it",
+        "    one",
+    ]
 
 
 def test_a_long_command_leaves_room_for_the_word_that_stops_it() -> None:
@@ -82,3 +90,19 @@ def test_what_came_along_is_a_line_each_and_is_not_shown() -> None:
 
 def test_the_end_of_a_command_of_another_session_is_not_shown() -> None:
     assert Page().apply(UserCommandEvent("b9", "make", False, "stopped", "x")) == []
+
+
+@pytest.mark.parametrize(("exclude", "whose"), [(False, "the model sees it"), (True, "only you")])
+def test_who_sees_the_output_is_said_where_there_is_room(exclude: bool, whose: str) -> None:
+    bang = "!!" if exclude else "!"
+    page = Page(60)
+    rows = page.apply(UserCommandEvent("b1", "ls", exclude, "running", ""),
+                      UserCommandEvent("b1", "ls", exclude, "ended", "a\n", 0))  # fmt: skip
+    assert rows[0].startswith(f"{bang} ls   {whose}") and "exit" not in rows[0]
+    stored = BashExecutionMessage(id="b2", command="ls", output="a\n", exit_code=0, exclude=exclude)
+    other = Page(60)
+    other.load(stored)
+    assert other.rows()[0] == rows[0]
+    narrow = Page(40)
+    narrow.load(stored)
+    assert narrow.rows()[0] == f"{bang} ls"
