@@ -25,7 +25,7 @@ NEEDS = {
 }  # fmt: skip
 
 Kind = str
-View = tuple[tuple[tuple[str, Kind, str], ...], tuple[str, ...], bool]
+View = tuple[tuple[tuple[str, Kind, str], ...], tuple[str, ...], bool, tuple[str, ...]]
 
 
 class Disagreement(AssertionError):
@@ -53,24 +53,55 @@ class Command:
 
 @dataclass
 class SessionModel:
-    """One session: waiting and taken items, and what was said (the names, in order)."""
+    """One session: waiting and taken items, and what was said (the names, in order).
+
+    all_paused: by queue_pause, what comes too; paused_ids: what a stop or a failure found.
+    """
 
     id: str = ""
     waiting: dict[Kind, list[Item]] = field(default_factory=lambda: {"steer": [], "follow_up": []})
     taken: list[Item] = field(default_factory=list)
     gone: set[str] = field(default_factory=set)
-    paused: bool = False
+    all_paused: bool = False
+    paused_ids: set[str] = field(default_factory=set)
     said: list[str] = field(default_factory=list)
 
+    @property
+    def paused(self) -> bool:
+        return self.all_paused or bool(self.paused_ids)
+
+    def is_paused(self, item: Item) -> bool:
+        return self.all_paused or item.id in self.paused_ids
+
+    def pause_waiting(self) -> None:
+        self.paused_ids |= {i.id for i in (*self.items(), *self.taken)}
+
+    def settle(self, had_items: bool) -> None:
+        """What left is paused no more; a queue that has become empty is not paused."""
+        there = {i.id for i in (*self.items(), *self.taken)}
+        self.paused_ids &= there
+        if had_items and not there:
+            self.all_paused = False
+
+    def next(self) -> Item | None:
+        """What the loop would take: steering first, past what is paused."""
+        return next((item for item in self.items() if not self.is_paused(item)), None)
+
+    def take(self, item: Item) -> None:
+        self.waiting[item.kind].remove(item)
+        self.taken.append(item)
+
     def view(self) -> View:
-        """As queue_changed and `queue` tell it: (id, kind, text) in order; taken ids; paused."""
+        """As queue_changed and `queue` tell it: (id, kind, text) in order; taken ids; whether it
+        is paused, and which that wait are."""
         items = [
             item
             for kind in ("steer", "follow_up")
             for item in (*(i for i in self.taken if i.kind == kind), *self.waiting[kind])
         ]
         shown = tuple((i.id, i.kind, i.text) for i in items)
-        return shown, tuple(sorted(i.id for i in self.taken)), self.paused
+        held_back = tuple(sorted(i.id for i in self.items() if self.is_paused(i)))
+        return shown, tuple(sorted(i.id for i in self.taken)), self.paused, held_back
 
     def items(self) -> list[Item]:
         return [*self.waiting["steer"], *self.waiting["follow_up"]]
@@ -83,6 +114,11 @@ class SessionModel:
 
     def apply(self, command: Command, new_id: str) -> None:
         """Raises Refused. new_id: of the item that an adding command makes."""
+        had_items = bool(self.items() or self.taken)
+        self._apply(command, new_id)
+        self.settle(had_items)
+
+    def _apply(self, command: Command, new_id: str) -> None:
         fields = command.fields
         if command.type in NEEDS and not NEEDS[command.type] <= fields.keys():
             raise Refused("a field is missing")
@@ -115,11 +151,12 @@ class SessionModel:
                     item.kind = "follow_up"
                     self.waiting["follow_up"].insert(0, item)
             case "queue_pause":
-                self.paused = True
+                self.all_paused = True
             case "queue_resume":
-                self.paused = False
-            case "abort" if fields.get("pause_queue") and (self.items() or self.taken):
-                self.paused = True
+                self.all_paused = False
+                self.paused_ids.clear()
+            case "abort" if fields.get("pause_queue"):
+                self.pause_waiting()
             case _:
                 pass
 
@@ -203,13 +240,12 @@ class Model:
 
     @staticmethod
     def _check_states(line: Json) -> None:
-        """Of what waits: paused when all is; steering alone, and all of it, may be held."""
+        """Of what waits and is not paused: steering alone, and all of it, may be held."""
         states = {
-            kind: {i["state"] for i in line["items"] if i["kind"] == kind} - {"taken"}
+            kind: {i["state"] for i in line["items"] if i["kind"] == kind} - {"taken", "paused"}
             for kind in ("steer", "follow_up")
         }
-        rest = "paused" if line["paused"] else "queued"
-        if states["steer"] not in ({rest}, {"held"}, set()) or states["follow_up"] - {rest}:
+        if states["steer"] not in ({"queued"}, {"held"}, set()) or states["follow_up"] - {"queued"}:
             raise Disagreement(f"wrong states: {line}")
 
     def _steps(self, new_id: str) -> Iterator[tuple[SessionModel, Command | None]]:
@@ -224,24 +260,24 @@ class Model:
                 yield after, command
             except Refused:
                 pass
-        kind = "steer" if now.waiting["steer"] else "follow_up"
-        if not now.paused and now.waiting[kind]:
-            after = copy.deepcopy(now)
-            after.taken.append(after.waiting[kind].pop(0))
+        after = copy.deepcopy(now)
+        if (item := after.next()) is not None:
+            after.take(item)
             yield after, None
         for item in now.taken:
             if item.id in self._landed:
                 after = copy.deepcopy(now)
                 after.taken = [i for i in after.taken if i.id != item.id]
                 after.gone.add(item.id)
+                after.settle(had_items=True)
                 yield after, None
         if now.taken:
             after = copy.deepcopy(now)
             after.give_back()
             yield after, None
-        if self._failed and not now.paused and now.items():
+        if self._failed and now.next() is not None:
             after = copy.deepcopy(now)
-            after.paused = True
+            after.pause_waiting()
             yield after, None
 
     def _answered(self, line: Json) -> None:
@@ -270,6 +306,9 @@ class Model:
             raise Disagreement(f"{command} was refused without a reason: {line}")
         if after.view() != self.session.view():
             raise Disagreement(f"{command} was answered before its change was told: {line}")
+        self.session = after  # what cannot be seen of it yet: what comes is paused, too
+        if after.id:
+            self.sessions[after.id] = after
 
     def _compare(self, data: Json, kind: str) -> None:
         if self._between:
@@ -310,6 +349,10 @@ class Model:
                 for item, told in zip(candidate.items(), queue["items"], strict=True):
                     item.id = told["id"]
                 candidate.said = said
+                candidate.all_paused = False
+                candidate.paused_ids = (
+                    {item.id for item in candidate.items()} if queue["paused"] else set()
+                )
                 self.session = self.sessions[before.id] = candidate
                 return
         raise Disagreement(
@@ -337,23 +380,27 @@ def _after_kill(
         for take in (False, True):
             for pause in (False, True):
                 after = copy.deepcopy(before)
-                kind = "steer" if after.waiting["steer"] else "follow_up"
-                if take and after.waiting[kind]:
-                    after.taken.append(after.waiting[kind].pop(0))
+                if take and (item := after.next()) is not None:
+                    after.take(item)
                 for command in under_way[:count]:
                     with suppress(Refused):
                         after.apply(command, f"new {command.id}")
                 after.give_back()
                 for line in after.waiting.values():
                     line[:] = [i for i in line if not said.intersection(tokens(i.text))]
-                after.paused |= pause and bool(after.items())
+                after.settle(had_items=True)
+                if pause:
+                    after.pause_waiting()
+                # What was paused by hand on an empty queue is not kept.
+                after.all_paused &= bool(after.items())
                 yield after
 
 
 def view_of(line: Json) -> View:
     shown = tuple((i["id"], i["kind"], i["text"]) for i in line["items"])
     taken = tuple(sorted(i["id"] for i in line["items"] if i["state"] == "taken"))
-    return shown, taken, line["paused"]
+    held_back = tuple(sorted(i["id"] for i in line["items"] if i["state"] == "paused"))
+    return shown, taken, line["paused"], held_back
 
 
 def names_of(message: Json) -> list[str]:
