@@ -84,7 +84,8 @@ class Composer(ViArea):
         self.stash: list[Draft] = []
         """Drafts put away, newest last."""
         self._searching: str | None = None
-        self._known_empty = True
+        self._mended = ""
+        self._known_mark: tuple[bool, str, bool] = (True, "", False)
         self._known_label = ""
         self._closed_list_for: str | None = None
         self.last_key_at = float("-inf")
@@ -202,10 +203,12 @@ class Composer(ViArea):
 
     def mend(self, text: str) -> None:
         """A command line that was not right, and is history by now: to be put right, unless
-        something else is being typed."""
+        something else is being typed. It is selected: whoever types on types something new."""
         if self.is_empty and self.errand is None and self._searching is None:
             self.load(without_secret(text))
-            self._closed_list_for = self.text
+            self._closed_list_for = self._mended = self.text
+            if self.vi is None:
+                self.select_all()
 
     # --- errands -----------------------------------------------------------------------
 
@@ -392,12 +395,13 @@ class Composer(ViArea):
     def action_interrupt(self) -> None:
         """Ctrl+C. A draft is cleared here and now, so that what is typed next is not."""
         idle = not self.running()
+        mended = bool(self.selected_text) and self.selected_text == self._mended
         if not idle and self._searching is not None:
             self._end_search(self._searching)
         elif not idle and self.completion.is_open:
             self._closed_list_for = self.text
             self.completion.hide()
-        elif idle and (self.selected_text or self.screen.get_selected_text()):
+        elif idle and (self.selected_text or self.screen.get_selected_text()) and not mended:
             self.post_message(m.InterruptRequested())  # it copies
         elif idle and self.errand is not None:
             self.end_errand(left=True)
@@ -564,6 +568,7 @@ class Composer(ViArea):
             self._show_list()
 
     def on_text_area_selection_changed(self) -> None:
+        self._tell_mark()
         choice = self.completion.current
         if choice is not None and choice.replaces is not None:
             self._show_list()  # the cursor may have left what the list was made for
@@ -571,6 +576,25 @@ class Composer(ViArea):
     def on_text_area_changed(self) -> None:
         self._show_list()
         self.draft_changed()
-        if self.is_empty != self._known_empty:
-            self._known_empty = self.is_empty
+        self._tell_mark()
+
+    @property
+    def bang(self) -> str:
+        """ "!" or "!!" where the draft is a command of the user's own, else nothing."""
+        if self.errand is not None or not self.text.startswith("!"):
+            return ""
+        return "!!" if self.text.startswith("!!") else "!"
+
+    def _tell_mark(self) -> None:
+        """What the hints of the status line follow has changed."""
+        mark = (self.is_empty, self.bang, self.placeholder_at_cursor() is not None)
+        if mark != self._known_mark:
+            self._known_mark = mark
             self.post_message(m.DraftChanged(self.is_empty))
+
+    def action_open_paste(self) -> None:
+        before = self.text
+        super().action_open_paste()
+        if self.text != before:
+            undo = self.key_table.first("undo")
+            self.post_message(m.Flash(f"Opened. {undo} folds it again."))

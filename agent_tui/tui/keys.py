@@ -36,7 +36,7 @@ class Key:
 
 KEYS: tuple[Key, ...] = (
     Key("send", "enter", "send", "composer",
-        "Send; while it runs: steer. Empty: resume the queue. In a list: take the choice",
+        "Send; while it runs: steer. Empty: resume the queue.",
         {"idle": "send", "draft": "send", "running": "steer", "paused": "resume",
          "errand": "save", "choice": "choose"}),
     Key("follow_up", "tab", "follow_up", "composer",

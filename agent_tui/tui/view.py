@@ -128,9 +128,21 @@ class View:
         if state == "errand" and (errand := app.composer.errand) is not None:
             own = {"save": errand.saves, "cancel": errand.leaves}
             hints = [(key, own.get(word, word)) for key, word in hints]
+        if state in ("draft", "running") and not takes_enter:
+            hints = self._hints_of_draft(hints)
         app.status_line.in_mode = state in MODES
         # First: a question that nobody sees waits for ever.
         app.status_line.hints = (*(app.key_table.hints("dialog") if asks else ()), *hints)
+
+    def _hints_of_draft(self, hints: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Who will see what `!` and `!!` give; that the paste beside the cursor can be opened."""
+        app = self._app
+        if bang := app.composer.bang:
+            seen = "run: only you see it" if bang == "!!" else "run: the model sees it"
+            hints = [(hints[0][0], seen), *hints[1:]]
+        if app.composer.placeholder_at_cursor() is not None:
+            hints.insert(1, (app.key_table.first("open_paste"), "open"))
+        return hints
 
     @property
     def _question_takes_enter(self) -> bool:

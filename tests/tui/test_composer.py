@@ -264,9 +264,23 @@ async def test_a_command_that_failed_is_there_to_be_put_right(drive: Drive):
             await d.until(lambda line=line: d.draft == line)
             assert not d.app.composer.completion.is_open
             await d.burst("ctrl+c")
+            await d.until(lambda: d.draft == "")
             await d.press("up")
             assert d.draft == line, "it is history too"
             await d.burst("ctrl+c")
+        await d.type("/clear x")
+        await d.press("enter")
+        await d.until(lambda: d.draft == "/clear x")
+        await d.press("end")
+        await d.type("y")
+        assert d.draft == "/clear xy", "it can be gone on with"
+        await d.burst("ctrl+c")
+        await d.type("/clear x")
+        await d.press("enter")
+        await d.until(lambda: d.draft == "/clear x")
+        await d.type("new")
+        assert d.draft == "new", "who types on types something new"
+        await d.burst("ctrl+c")
         await d.burst("/clear x", "enter", "typed on")
         await d.settle()
         assert d.draft == "typed on", "what is typed by then stays"
@@ -354,3 +368,28 @@ async def test_what_is_typed_elsewhere_comes_to_the_composer(drive: Drive):
         await d.settle()
         await d.press("h", "i")
         assert d.draft == "hi"
+
+
+async def test_the_last_line_says_who_sees_a_command_and_which_key_opens_a_paste(drive: Drive):
+    def last(text: str) -> bool:
+        return text in d.screen.splitlines()[-1]
+
+    async with drive() as d:
+        await d.type("!ls")
+        await d.until(lambda: last("Enter run: the model sees it"))
+        await d.press("home")
+        await d.type("!")
+        await d.until(lambda: last("Enter run: only you see it"))
+        await d.press("home")
+        await d.type("x")
+        await d.until(lambda: last("Enter send"))
+        await d.press("ctrl+c")
+        await d.paste("\n".join(["pasted"] * 12))
+        await d.until(lambda: last("F9 open"))
+        folded = d.app.composer.text
+        await d.type(" and")
+        await d.press("home", "f9")
+        await d.shows("Opened. Ctrl+_ folds it again.")
+        assert "pasted\npasted" in d.app.composer.text
+        await d.press("ctrl+underscore")
+        assert d.app.composer.text == f"{folded} and"

@@ -34,6 +34,8 @@ _MARKS = (
 )
 
 _WORDS = (
+    ("Enter in a list", "takes what you moved to, or what you began to type; a command that is "
+                        "whole by that runs at once. What is typed in full is sent as it is"),
     ("turn", "all from your message on until the model asks for nothing more: a follow-up waits "
              "for its end, steering goes into it"),
 )  # fmt: skip
