@@ -268,7 +268,7 @@ def test_A20_silence_is_seen_and_counted_and_tried_again(
     terminal = terminals("silence")
     terminal.wait_ready()
     terminal.say("silent all along")
-    shown = terminal.wait_for(re.compile(r"waiting silent for [345] of 6 s"))
+    shown = terminal.wait_for(re.compile(r"waiting no answer for [345] s \(asks again at 6 s\)"))
     assert "Esc stop" in shown.splitlines()[-1]
     terminal.wait_for("silent for too long")
     server.wait_requests(2, "silent all along", ended=False)

@@ -33,7 +33,7 @@ async def settings_page(user: User) -> None:
 @state()
 async def setting_is_edited(user: User) -> None:
     await user.say("/settings")
-    await user.sees("max_tokens")
+    await user.sees("reduced_motion")
     await user.type("max_t")
     await user.settles()
     await user.press("enter")
