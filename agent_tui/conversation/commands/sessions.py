@@ -22,9 +22,7 @@ async def resume(conversation: "Conversation", arguments: str) -> CommandResult:
         others = [s for s in found if s["id"] != conversation.session.id]
         if not others:
             return CommandResult(text="No other session is kept for this folder.")
-        lines = "\n".join(
-            f"- `{s['id']}`  {s['age']}, {s['prompts']}" for s in others[:50]
-        )
+        lines = "\n".join(f"- `{s['id']}`  {s['age']}, {s['prompts']}" for s in others[:50])
         return CommandResult(text=lines, action="resume_picker", data={"sessions": others})
     if conversation.session.id.startswith(arguments):
         return CommandResult(text="That is the session you are in.")
