@@ -97,7 +97,7 @@ def test_a_dropped_image_waits_in_the_queue_is_edited_and_goes_out(
     terminal.send(F3)
     terminal.wait_for("withdraw")
     terminal.send("d")
-    terminal.wait_for("Withdrawn: another")
+    terminal.wait_for('Withdrawn: "another"')
     terminal.send("e")
     terminal.wait_for(lambda _: terminal.draft().endswith("what is this?"))
     terminal.write(" Tell me.")

@@ -364,10 +364,16 @@ def test_B24_a_question_takes_no_key_that_was_meant_for_the_composer(
     time.sleep(pause_s)
     terminal.send(tail)
     terminal.wait_for(lambda _: terminal._draft().strip() == typed)
-    terminal.send(ENTER)
-    terminal.wait_for("↳")
-    shown = terminal.wait_for(typed)
-    assert "wants to run" in shown and not asked.exists()
+    bare = len(typed) == 1  # with Enter, and the question in sight, it would be the answer
+    if bare:
+        terminal.send(b"\x7f")
+        terminal.wait_for(lambda _: not terminal._draft().strip())
+    else:
+        terminal.send(ENTER)
+        terminal.wait_for("↳")
+    shown = terminal.wait_for("wants to run")
+    assert bare or typed in shown
+    assert not asked.exists()
     empty(terminal)
     time.sleep(GRACE_S + 0.3)
     terminal.send("y")
@@ -375,4 +381,4 @@ def test_B24_a_question_takes_no_key_that_was_meant_for_the_composer(
     wait_until(asked.exists, what="the approved command has run; that")
     terminal.wait_ready()
     request = server.requests(f"ask me {number}")[1]
-    assert texts_of(request.messages[-1]) == [typed]
+    assert texts_of(request.messages[-1]) == ([] if bare else [typed])

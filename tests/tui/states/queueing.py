@@ -79,13 +79,13 @@ async def more_than_fits(user: User) -> None:
 
 
 @state(
-    {"tool_calls": [{"name": "shell", "input": {"command": "until [ -e go ]; do sleep .02; done"}},
-                    {"name": "shell", "input": {"command": "touch go"}}]},
+    {"tool_calls": [{"name": "shell", "input": {"command": "sleep 2"}}]},
     {"text": "Without db.py, then."}, {"text": "Written."},
     allow=("shell",),
 )  # fmt: skip
 async def delivered(user: User) -> None:
     await user.say("find out why checkout is slow and fix it")
+    await user.sees("sleep 2")
     await user.say("don't touch db.py, it is generated")
     await user.sees("Without db.py, then.")
     await user.ready()

@@ -81,12 +81,6 @@ async def call_tells_its_progress(user: User) -> None:
     await user.sees("1 of 100000")
 
 
-@state(call("crash"), {"text": "It is gone."}, servers=ONE, allow=("shop__crash",), size=(120, 34))
-async def server_dies_in_a_call(user: User) -> None:
-    await connected(user)
-    await user.ask("ask the shop", "It is gone.")
-
-
 @state(call("ask", schema=SCHEMA), servers=ONE, allow=("shop__ask",))
 async def form_is_asked(user: User) -> None:
     await connected(user)
