@@ -88,15 +88,6 @@ async def form_is_asked(user: User) -> None:
     await user.sees("asks for details")
 
 
-@state(call("ask", schema=SCHEMA), servers=ONE, allow=("shop__ask",))
-async def form_is_filled(user: User) -> None:
-    await connected(user)
-    await user.say("ask the shop")
-    await user.sees("asks for details")
-    await user.press("f4", "A", "n", "n", "down", "1", "2", "down", "space", "down")
-    await user.settles()
-
-
 @state(call("ask_url", url="https://shop.example/login?next=%2Fcart"), servers=ONE,
        allow=("shop__ask_url",))  # fmt: skip
 async def address_is_asked(user: User) -> None:

@@ -41,7 +41,7 @@ MAIN = (
     "calls-command_is_asked_for",
     "queueing-steer_and_follow_up",
     "programs-container_is_paused",
-    "servers-form_is_filled",
+    "servers-call_is_asked_for",
     "panels-loop_runs_calls",
     "commands-settings_page",
     "troubles-overloaded_is_tried_again",
