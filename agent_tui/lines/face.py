@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent_tui import heap
+from agent_tui.conversation.closing import close_in_time
 from agent_tui.conversation.going_on import how_to_go_on
 from agent_tui.drafts import Draft
 from agent_tui.lines.commands import HELP, LineCommands, to_copy
@@ -26,7 +27,6 @@ log = logging.getLogger(__name__)
 Open = Callable[["LinesFace"], Coroutine[Any, Any, "Conversation"]]
 """Makes a conversation; the face is the one who is asked (opening.Asker)."""
 
-CLOSE_WITHIN_S = 3.5
 DRAFT_AFTER_S = 1.0
 QUIT_WITHIN_S = 1.0
 WELCOME = (
@@ -177,13 +177,7 @@ class LinesFace:
         words = how_to_go_on(conversation, "at least")
         if self._unsubscribe is not None:
             self._unsubscribe()
-        try:
-            async with asyncio.timeout(CLOSE_WITHIN_S):
-                await conversation.close()
-        except TimeoutError:
-            log.error("the conversation did not close within %s s", CLOSE_WITHIN_S)
-        except Exception:
-            log.exception("the conversation did not close well")
+        await close_in_time(conversation)
         self.editor.clear()
         self.say([clean(words)] if words else [])
 

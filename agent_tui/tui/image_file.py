@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_tui import paths
+from agent_tui.desktop import start_apart
 from agent_tui.image_head import image_size, image_type
 
 _SETTLES_S = 3.0
@@ -72,13 +73,7 @@ def open_outside(path: Path) -> None:
     some seconds while the viewer stays. Raises ImageFileError."""
     command = [*opener(os.environ, sys.platform), str(path)]
     try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        process = start_apart(command)
     except OSError as error:
         raise ImageFileError(f"{Path(command[0]).name} did not start: {error.strerror}.") from error
     try:

@@ -1,21 +1,15 @@
 """Every way out: close the conversation within a bound, then end; by force if that hangs."""
 
 import asyncio
-import logging
 from typing import TYPE_CHECKING
 
-from agent_tui.conversation.going_on import command_to_start, how_to_go_on
+from agent_tui.conversation.closing import CLOSE_WITHIN_S, close_in_time
+from agent_tui.conversation.going_on import how_to_go_on
 from agent_tui.tui.glyphs import choose
 from agent_tui.tui.terminal_restore import ExitLadder
 
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentTuiApp
-
-__all__ = ["CLOSE_WITHIN_S", "Leaving", "command_to_start", "how_to_go_on"]
-
-log = logging.getLogger(__name__)
-
-CLOSE_WITHIN_S = 3.5
 
 
 class Leaving:
@@ -67,12 +61,6 @@ class Leaving:
         if conversation is not None and not self.last_words:
             self.last_words = how_to_go_on(conversation, choose().at_least)
         if conversation is not None:
-            try:
-                async with asyncio.timeout(CLOSE_WITHIN_S):
-                    await conversation.close()
-            except TimeoutError:
-                log.error("the conversation did not close within %s s", CLOSE_WITHIN_S)
-            except Exception:
-                log.exception("the conversation did not close well")
+            await close_in_time(conversation, CLOSE_WITHIN_S)
         await asyncio.to_thread(self._app.history.close)
         self._app.exit(code, return_code=code)

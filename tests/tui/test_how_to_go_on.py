@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from agent_tui.conversation.going_on import command_to_start, how_to_go_on
 from agent_tui.conversation.usage import UsageTotals
 from agent_tui.drafts import Draft
-from agent_tui.tui.leaving import command_to_start, how_to_go_on
 
 
 def program(folder: Path, name: str = "agent-tui") -> Path:

@@ -12,6 +12,8 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
+from agent_tui.desktop import start_apart
+
 log = logging.getLogger(__name__)
 
 _IN_TERMINALS = frozenset({"www-browser", "lynx", "links", "links2", "elinks", "w3m", "browsh"})
@@ -45,13 +47,7 @@ def open_in_browser(url: str) -> bool:
         if shutil.which(command[0]) is None:
             continue
         try:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+            process = start_apart(command)
             if process.wait(WAIT_S) == 0:
                 return True
         except subprocess.TimeoutExpired:
