@@ -282,6 +282,11 @@ def count(n: int) -> str:
     return f"{n:,}"
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """`1 call`, `3 calls`, `48,200 tokens`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def file_size(size: int) -> str:
     """`820 B`, `18 kB`, `1.4 MB`, `2.0 GB`: units of 1000."""
     if size < 1000:

@@ -189,6 +189,12 @@ class UserMessage(_Message):
         """The text blocks joined by newlines, without those that came along."""
         return "\n".join(b.text for b in self.said if isinstance(b, TextContent))
 
+    @property
+    def typed(self) -> str:
+        """The first text block: what the user typed, also in a message of an earlier version,
+        which does not say what came along."""
+        return next((b.text for b in self.content if isinstance(b, TextContent)), "")
+
 
 class AssistantMessage(_Message):
     """A reply of the model, whole or interrupted (stop_reason "aborted" or "error").

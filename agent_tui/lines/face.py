@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent_tui import heap
+from agent_tui.agent.messages import UserMessage
 from agent_tui.conversation.closing import close_in_time
 from agent_tui.conversation.going_on import how_to_go_on
 from agent_tui.drafts import Draft
@@ -152,7 +153,7 @@ class LinesFace:
         out += self.teller.enter(conversation.queue(), paused=conversation.agent.queue.paused)
         self.say([*out, "Ready."])
         self.editor.history = [
-            text for m in conversation.messages if m.role == "user" and (text := _typed(m))
+            m.typed for m in conversation.messages if isinstance(m, UserMessage) and m.typed
         ]
         self._unsubscribe = conversation.subscribe(self._receive)
         if restored.draft and self.editor.is_empty:
@@ -431,7 +432,3 @@ def _kind(text: str) -> tuple[str, bool]:
     if text.startswith(">"):
         return text[1:].lstrip(" "), True
     return text, False
-
-
-def _typed(message: Any) -> str:
-    return next((b.text for b in message.content if b.type == "text"), "")

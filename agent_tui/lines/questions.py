@@ -9,11 +9,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol
 
+from agent_tui.agent.delivery import counted
 from agent_tui.conversation.events import PermissionRequestEvent, ServerQuestionEvent
 from agent_tui.conversation.readable import readable_arguments
 from agent_tui.forms import Field, Form
 from agent_tui.lines.prose import plain
-from agent_tui.lines.teller import counted
 from agent_tui.text import SafeText, clean, without_ansi
 
 Taken = Literal["no", "answered", "kept"]

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from agent_tui.agent.delivery import counted
 from agent_tui.agent.events import ToolExecutionEndEvent
 from agent_tui.agent.messages import (
     AssistantMessage,
@@ -38,10 +39,6 @@ def brief(text: str, n: int = ARGUMENT_CHARS) -> str:
     """One safe line, cut where it is longer."""
     line = clean(text.strip())
     return line if len(line) <= n else f"{cut(line, n)}..."
-
-
-def counted(n: int, word: str) -> str:
-    return f"{n} {word}" if n == 1 else f"{n} {word}s"
 
 
 def what_runs(tool: str, arguments: dict[str, Any]) -> str:

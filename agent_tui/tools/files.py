@@ -13,7 +13,7 @@ from typing import IO, Any
 from agent_tui.agent.messages import ImageContent, TextContent
 from agent_tui.agent.tools import ToolContext, ToolResult
 from agent_tui.image_head import image_type
-from agent_tui.text import cut, wire_text
+from agent_tui.text import counted, cut, wire_text
 from agent_tui.tools.diffs import changed_lines, split_lines, unified_diff
 from agent_tui.tools.edits import Edit, Edited, apply_edits
 from agent_tui.tools.file_text import (
@@ -383,8 +383,3 @@ def _lines_touched(change: tuple[int, int, int, int]) -> str:
     if end == first:
         return f"removed after {first}"
     return str(first + 1) if end == first + 1 else f"{first + 1}-{end}"
-
-
-def counted(n: int, word: str) -> str:
-    """ "1 line", "2,400 lines"."""
-    return f"{n:,} {word}" if n == 1 else f"{n:,} {word}s"

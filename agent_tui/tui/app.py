@@ -15,6 +15,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 
+from agent_tui.text import counted
 from agent_tui.tui import messages as m
 from agent_tui.tui.actions import ScreenActions
 from agent_tui.tui.completion import CompletionList
@@ -28,7 +29,6 @@ from agent_tui.tui.interrupts import FORCE_WITHIN_S, QUIT_WITHIN_S, Interrupts
 from agent_tui.tui.kept_history import KeptHistory
 from agent_tui.tui.keys import KeyTable, bindings
 from agent_tui.tui.leaving import Leaving
-from agent_tui.tui.lines import count
 from agent_tui.tui.panels.side_panel import SidePanel
 from agent_tui.tui.plain import SafeStatic, ThinRule, choose_scrollbars
 from agent_tui.tui.reading import Reading
@@ -410,7 +410,7 @@ class AgentTuiApp(CalmCrash, Reading, ScreenActions, inherit_bindings=False):
     def on_transcript_new_lines(self, message: "Transcript.NewLines") -> None:
         end = self.key_table.first("end")
         self.composer_rule.note = (
-            f"{count(message.count, 'new line')} below  {end}" if message.count else ""
+            f"{counted(message.count, 'new line')} below  {end}" if message.count else ""
         )
 
     # --- keys (keys.py, "screen") -----------------------------------------------------------------

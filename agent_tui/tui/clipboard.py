@@ -13,8 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from agent_tui.text import sendable
-from agent_tui.tui.lines import count
+from agent_tui.text import counted, sendable
 
 _log = logging.getLogger(__name__)
 
@@ -80,7 +79,7 @@ class Copied:
 
     def sentence(self, what: str = "") -> str:
         """`Copied the last answer (1,234 characters) with wl-copy`."""
-        size = count(self.characters, "character")
+        size = counted(self.characters, "character")
         named = f"{what} ({size})" if what else size
         why = f" {'; '.join(self.failed)}." if self.failed else ""
         if self.helper is not None:
@@ -96,7 +95,7 @@ class Copied:
 
     def short(self, what: str, room: int) -> str:
         """sentence(), or the longest shorter one that fits into so many cells."""
-        size = count(self.characters, "character")
+        size = counted(self.characters, "character")
         if self.helper is not None:
             forms = (f"Copied {what} with {self.helper.name}.", f"Copied {size}.", "Copied.")
         else:

@@ -16,6 +16,7 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 from agent_tui.drafts import Draft
+from agent_tui.text import counted
 from agent_tui.tui import messages as m
 from agent_tui.tui.completion import (
     Choice,
@@ -27,7 +28,7 @@ from agent_tui.tui.completion import (
 from agent_tui.tui.errand import Errand
 from agent_tui.tui.input_history import InputHistory, without_secret
 from agent_tui.tui.keys import KeyTable
-from agent_tui.tui.lines import count, one_line
+from agent_tui.tui.lines import one_line
 from agent_tui.tui.paste_collapse import PasteCollapse
 from agent_tui.tui.vi_area import ViArea
 
@@ -162,7 +163,7 @@ class Composer(ViArea):
         elif self.stash:
             one = "it" if len(self.stash) == 1 else "one"
             key = self.key_table.first("stash")
-            about = f"{count(len(self.stash), 'draft')} stashed ({key} brings {one} back)"
+            about = f"{counted(len(self.stash), 'draft')} stashed ({key} brings {one} back)"
             if self.app.size.width < NARROW:
                 about = f"{len(self.stash)} stashed ({key})"
         return "  ".join(part for part in (mode, about) if part)

@@ -67,8 +67,3 @@ def elapsed(seconds: float) -> str:
     if hours:
         return f"{hours}:{minutes:02}:{secs:02}"
     return f"{minutes}:{secs:02}" if minutes else f"{secs} s"
-
-
-def count(number: int, one: str, many: str = "") -> str:
-    """ "1 call", "3 calls", "48,200 tokens"."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -12,7 +12,8 @@ from typing import Literal
 from agent_tui.agent.events import AgentEvent, StreamEvent
 from agent_tui.agent.messages import AgentMessage, AssistantMessage
 from agent_tui.conversation.events import ConversationEvent, QueueEntry
-from agent_tui.tui.lines import count, one_line
+from agent_tui.text import counted
+from agent_tui.tui.lines import one_line
 
 Node = Literal[
     "prompt", "stream", "calls", "results", "prepare next", "stop?", "steering", "follow-up"
@@ -59,7 +60,7 @@ class Turn:
     def by_itself(self) -> str:
         """Why the next turn comes without anybody's message; "": it does not."""
         if self.runs_calls:
-            return count(len(self.calls), "tool call")
+            return counted(len(self.calls), "tool call")
         if self.stop_reason == "pause_turn":
             return "the API paused the turn"
         return "the API compacted the context" if self.stop_reason in _PAUSES else ""
@@ -67,8 +68,8 @@ class Turn:
     @property
     def messages(self) -> str:
         """The queued messages it began with, in words."""
-        parts = [count(self.steers, "steer")] if self.steers else []
-        parts += [count(self.follow_ups, "follow-up")] if self.follow_ups else []
+        parts = [counted(self.steers, "steer")] if self.steers else []
+        parts += [counted(self.follow_ups, "follow-up")] if self.follow_ups else []
         return ", ".join(parts)
 
 
@@ -127,13 +128,13 @@ class LoopState:
             return ""
         first = turn.by_itself
         if not turn.stop_reason and turn.calls:
-            first = count(len(turn.calls), "tool call")
+            first = counted(len(turn.calls), "tool call")
         if self.waiting.paused:
             return first
         steers = self.waiting.steers - (self.waiting.held if turn.stop_reason else 0)
-        second = count(steers, "steer") if steers > 0 else ""
+        second = counted(steers, "steer") if steers > 0 else ""
         if not first and not second and self.waiting.follow_ups:
-            second = count(self.waiting.follow_ups, "follow-up")
+            second = counted(self.waiting.follow_ups, "follow-up")
         return _then([first, second])
 
     @property

@@ -13,7 +13,6 @@ from agent_tui.tui.asking import ScreenAsker
 from agent_tui.tui.past_tools import show_past
 from agent_tui.tui.presenter import Presenter
 from agent_tui.tui.starter import CannotStartError
-from agent_tui.tui.transcript.said import typed_text
 
 if TYPE_CHECKING:
     from agent_tui.conversation.conversation import Conversation
@@ -119,7 +118,6 @@ class Opener:
         status.status, status.model = conversation.status, conversation.model
         status.thinking = conversation.thinking
         app.presenter.container = conversation.container
-        app.presenter.container = conversation.container
         for event in conversation.told():
             app.presenter.apply(event)
         demo = bool((state.get("endpoint") or {}).get("demo"))
@@ -132,7 +130,7 @@ class Opener:
             app.transcript.add_markdown(self._banner or WELCOME.replace("·", app.glyphs.info))
         for message in messages:
             if isinstance(message, UserMessage):
-                app.composer.past.add(typed_text(message), earlier=True)
+                app.composer.past.add(message.typed, earlier=True)
         app.composer.commands = lambda: [(c.name, c.usage, c.help) for c in conversation.commands()]
         app.composer.completions = conversation.completions
         app.composer.takes_any = conversation.takes_any

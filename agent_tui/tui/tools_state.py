@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agent_tui.tui.lines import count, one_line
+from agent_tui.text import counted
+from agent_tui.tui.lines import one_line
 from agent_tui.tui.transcript.api_kinds import make_block
 from agent_tui.tui.transcript.lines import Look
 from agent_tui.tui.transcript.program_calls import GROUPED, CallState, Tally
@@ -127,7 +128,7 @@ class ToolsState:
             return rows
         tally = self._tallies.get(program)
         summed = ToolRow(
-            f"{program}/done", count(done.total(), "call"),
+            f"{program}/done", counted(done.total(), "call"),
             ", ".join(f"{n:,} {name}" for name, n in done.most_common()),
             state="done", seconds=(tally and tally.seconds) or None, parent=program,
         )  # fmt: skip

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from agent_tui.agent.messages import ImageContent
 from agent_tui.agent.tools import AgentTool
+from agent_tui.text import counted
 from agent_tui.tools import file_text
 from agent_tui.tools.diffs import changed_lines, split_lines, unified_diff
 from agent_tui.tools.edits import Edit, apply_edits
-from agent_tui.tools.files import counted
 from agent_tui.tools.workspace import ToolError, Workspace
 
 from .conftest import Call, text_of

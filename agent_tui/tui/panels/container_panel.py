@@ -12,9 +12,9 @@ from textual.timer import Timer
 
 from agent_tui.conversation.events import ContainerChangedEvent, ProgramRun
 from agent_tui.messages_api.container import parse_time
-from agent_tui.text import SafeText, duration, file_size, until
+from agent_tui.text import SafeText, counted, duration, file_size, until
 from agent_tui.tui.glyphs import UNICODE, Glyphs
-from agent_tui.tui.lines import count, elapsed, fit, left_right, one_line
+from agent_tui.tui.lines import elapsed, fit, left_right, one_line
 from agent_tui.tui.plain import Drawn
 
 EXPIRES_SOON_S = 60
@@ -142,7 +142,7 @@ class ContainerPanel(Drawn):
             case "paused" if event.held_until is not None:
                 return Content.styled(f" {glyphs.paused} paused, given up", "$waiting")
             case "paused":
-                calls = count(event.pending, "call")
+                calls = counted(event.pending, "call")
                 return Content.styled(f" {glyphs.paused} paused, waiting for {calls}", "$waiting")
             case "expired":
                 return Content.styled(f" {glyphs.stopped} expired; the next is fresh", "$failed")
@@ -158,7 +158,7 @@ class ContainerPanel(Drawn):
         if left is not None and left > 0 and event.state != "expired":
             parts.append(f"expires in {until(left, elapsed)}")
         if event.reused:
-            parts.append(f"reused {count(event.reused, 'time')}")
+            parts.append(f"reused {counted(event.reused, 'time')}")
         if parts:
             soon = left is not None and 0 < left < EXPIRES_SOON_S
             lines.append(Content.styled(" " + "   ".join(parts), "$waiting" if soon else "$muted"))
@@ -179,12 +179,12 @@ class ContainerPanel(Drawn):
         if event.programs:
             parts: list[tuple[str, str]] = [(f" programs  {event.programs:,}", "$muted")]
             if event.calls:
-                parts.append((f"   {count(event.calls, 'call')}", "$muted"))
+                parts.append((f"   {counted(event.calls, 'call')}", "$muted"))
             if event.failed:
                 parts.append((f"   {event.failed:,} failed", "$failed"))
             lines.append(Content.assemble(*parts))
         if event.kept_out_tokens_estimate:
-            tokens = count(event.kept_out_tokens_estimate, "token")
+            tokens = counted(event.kept_out_tokens_estimate, "token")
             lines.append(session)
             text = f" kept out of context {self.glyphs.about} {tokens}"
             lines.append(Content.styled(self._fit(text, self._width), "$muted"))
@@ -214,7 +214,7 @@ class ContainerPanel(Drawn):
             words.append("stopped")
         if run.calls:
             failed = f"{run.failed:,} of {run.calls:,} failed"
-            words.append(failed if run.failed else count(run.calls, "call"))
+            words.append(failed if run.failed else counted(run.calls, "call"))
         left = Content.assemble(
             " ", (f"{glyph} ", style), _title(run), ("  " + "  ".join(words), "$muted")
         )

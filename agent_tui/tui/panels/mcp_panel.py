@@ -18,10 +18,11 @@ from textual.timer import Timer
 from agent_tui.conversation.mcp.lists import latency, middle_cut
 from agent_tui.mcp_servers.names import server_prefix
 from agent_tui.mcp_servers.types import McpError, ServerSnapshot
+from agent_tui.text import counted
 from agent_tui.tui import messages as m
 from agent_tui.tui.glyphs import UNICODE, Glyphs
 from agent_tui.tui.keys import bindings
-from agent_tui.tui.lines import count, elapsed, fit, left_right, one_line
+from agent_tui.tui.lines import elapsed, fit, left_right, one_line
 from agent_tui.tui.plain import Drawn
 from agent_tui.tui.tools_state import ToolRow
 
@@ -270,8 +271,8 @@ class McpText(Drawn):
         if server.state == "connected":
             usable = sum(tool.enabled for tool in server.tools)
             if server.running_calls:
-                right.append((f"{count(server.running_calls, 'call')} running  ", "$accent"))
-            right.append((count(usable, "tool"), "$muted"))
+                right.append((f"{counted(server.running_calls, 'call')} running  ", "$accent"))
+            right.append((counted(usable, "tool"), "$muted"))
             if server.left_out:
                 right.append((f" +{len(server.left_out)} left out", "$waiting"))
             if server.latency_ms is not None:
@@ -295,9 +296,9 @@ class McpText(Drawn):
         lines = [self._muted(f"{server.name}  {target}")]
         about = [server.server_title, server.protocol, server.scope]
         if server.resources:
-            about.append(count(server.resources, "resource"))
+            about.append(counted(server.resources, "resource"))
         if server.prompts:
-            about.append(count(server.prompts, "prompt"))
+            about.append(counted(server.prompts, "prompt"))
         lines.append(self._muted(f" {self.glyphs.info} ".join(part for part in about if part)))
         lines += self._trouble(server)
         lines += [self._call(row) for row in self.running[:CALLS]]

@@ -12,9 +12,9 @@ from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
-from agent_tui.text import duration
+from agent_tui.text import counted, duration
 from agent_tui.tui.glyphs import UNICODE, Glyphs
-from agent_tui.tui.lines import count, elapsed, fit
+from agent_tui.tui.lines import elapsed, fit
 from agent_tui.tui.panels.tool_choice import ToolChoice
 from agent_tui.tui.tools_state import ToolRow, ToolsState
 
@@ -125,10 +125,10 @@ class ToolsPanel(ToolChoice):
 
     def _line(self, row: ToolRow | None, is_tail: bool, width: int) -> _Line:
         if row is None:
-            return [("tools--muted", f" {count(self._state.dropped, 'earlier call')}")]
+            return [("tools--muted", f" {counted(self._state.dropped, 'earlier call')}")]
         indent = " " + "  " * row.depth
         if is_tail:
-            lines = f"{count(row.lines, 'line')}  " if row.lines > 1 else ""
+            lines = f"{counted(row.lines, 'line')}  " if row.lines > 1 else ""
             text = f"{indent}  {lines}{row.tail}"
             return [("tools--muted", fit(text, width - 1, self.glyphs.ellipsis))]
         glyph, style = self._glyph(row)

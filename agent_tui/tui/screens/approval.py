@@ -9,9 +9,10 @@ from textual.content import Content
 from agent_tui import paths
 from agent_tui.conversation.events import PermissionDelayedEvent, PermissionRequestEvent
 from agent_tui.conversation.readable import readable_arguments
+from agent_tui.text import counted
 from agent_tui.tui import messages as m
 from agent_tui.tui.glyphs import UNICODE, Glyphs
-from agent_tui.tui.lines import count, one_line
+from agent_tui.tui.lines import one_line
 from agent_tui.tui.screens.inline import InlineDialog
 from agent_tui.tui.screens.long_text import LineLook, LongText, TextLine
 
@@ -77,7 +78,7 @@ class ApprovalDialog(InlineDialog):
         text = self.full_text[:MAX_CHARS]
         lines.extend((line, "plain") for line in text.split("\n"))
         if self.is_cut:
-            rest = count(len(self.full_text) - MAX_CHARS, "more character")
+            rest = counted(len(self.full_text) - MAX_CHARS, "more character")
             lines.append((f"{self.glyphs.ellipsis} {rest}: o to read all", "note"))
         return lines
 

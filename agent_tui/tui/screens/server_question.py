@@ -15,10 +15,10 @@ from textual.content import Content
 
 from agent_tui.conversation.events import ServerQuestionEvent
 from agent_tui.forms import Field, Form
-from agent_tui.text import SafeText
+from agent_tui.text import SafeText, counted
 from agent_tui.tui import messages as m
 from agent_tui.tui.glyphs import UNICODE, Glyphs
-from agent_tui.tui.lines import count, fit, one_line
+from agent_tui.tui.lines import fit, one_line
 from agent_tui.tui.links import hyperlink
 from agent_tui.tui.screens.inline import InlineDialog
 from agent_tui.tui.screens.long_text import LongText, TextLine
@@ -118,7 +118,7 @@ def _plain(text: str) -> list[TextLine]:
     shown = text[:MAX_CHARS]
     lines: list[TextLine] = [(line, "plain") for line in shown.split("\n")]
     if len(text) > len(shown):
-        lines.append((f"{count(len(text) - len(shown), 'more character')}", "note"))
+        lines.append((f"{counted(len(text) - len(shown), 'more character')}", "note"))
     return lines
 
 
@@ -133,7 +133,7 @@ def _url_lines(question: ServerQuestionEvent) -> list[TextLine]:
 
 
 def _sampling_lines(details: dict[str, Any]) -> list[TextLine]:
-    tokens = count(int(details.get("max_tokens") or 0), "token")
+    tokens = counted(int(details.get("max_tokens") or 0), "token")
     lines: list[TextLine] = [(f"{details.get('model')}, at most {tokens}", "note")]
     if left_out := details.get("left_out"):
         lines.append((f"It also wanted {', '.join(map(str, left_out))}: not given.", "note"))

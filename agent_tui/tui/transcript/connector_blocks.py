@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from agent_tui.text import SafeText, clean
-from agent_tui.tui.lines import count
+from agent_tui.text import SafeText, clean, counted
 from agent_tui.tui.transcript import tool_text
 from agent_tui.tui.transcript.api_blocks import ApiBlock, objects, words
 from agent_tui.tui.transcript.blocks import DEEP, output_parts
@@ -44,7 +43,7 @@ class McpCallBlock(ApiBlock):
 
     def outcome(self) -> str:
         text = self.text.strip("\n")
-        return count(text.count("\n") + 1, "line") if text.strip() else "nothing came back"
+        return counted(text.count("\n") + 1, "line") if text.strip() else "nothing came back"
 
     def body(self) -> list[Part]:
         asked = "\n".join(
@@ -72,7 +71,7 @@ class McpListingBlock(ApiBlock):
     def outcome(self) -> str:
         tools = objects(self.raw.get("tools"))
         names = ", ".join(words(tool.get("name")) for tool in tools)
-        return f"has {count(len(tools), 'tool')}" + (f": {names}" if names else "")
+        return f"has {counted(len(tools), 'tool')}" + (f": {names}" if names else "")
 
     def body(self) -> list[Part]:
         return [
@@ -96,7 +95,7 @@ class ToolSearchBlock(ApiBlock):
 
     def outcome(self) -> str:
         found = [words(tool.get("tool_name")) for tool in self._found]
-        return f"{count(len(found), 'tool')}: {', '.join(found)}" if found else "no tool"
+        return f"{counted(len(found), 'tool')}: {', '.join(found)}" if found else "no tool"
 
     @property
     def _found(self) -> list[Mapping[str, Any]]:

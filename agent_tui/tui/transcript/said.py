@@ -26,11 +26,6 @@ _RESOURCE = re.compile(r"\[resource (?P<uri>[^\]\n]*)\]\n?")
 """How a text begins that came with a message as `@server:uri` (mcp_servers/results.py)."""
 
 
-def typed_text(message: UserMessage) -> str:
-    """What the user typed, without what came along with it."""
-    return next((block.text for block in message.content if isinstance(block, TextContent)), "")
-
-
 def _shown(message: UserMessage | CustomMessage) -> str:
     """What was typed; of each resource that came with it a line that names it (messages of
     earlier versions, which do not say what came along)."""

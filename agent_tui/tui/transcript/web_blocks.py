@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from agent_tui.text import SafeText, clean
-from agent_tui.tui.lines import count
+from agent_tui.text import SafeText, clean, counted
 from agent_tui.tui.links import shown_url
 from agent_tui.tui.transcript.api_blocks import ApiBlock, mapping, objects, words
 from agent_tui.tui.transcript.blocks import DEEP
@@ -28,7 +27,7 @@ class WebSearchBlock(ApiBlock):
         return objects((self.result or {}).get("content"))
 
     def outcome(self) -> str:
-        return count(len(self.results), "result")
+        return counted(len(self.results), "result")
 
     def body(self) -> list[Part]:
         return [self._entry(result) for result in self.results]
@@ -65,9 +64,9 @@ class WebFetchBlock(ApiBlock):
         if not isinstance(data, str):
             return ""
         if source.get("type") == "text":
-            return count(data.strip("\n").count("\n") + 1, "line")
+            return counted(data.strip("\n").count("\n") + 1, "line")
         kind = words(source.get("media_type")) or "a file"
-        return f"{kind}, {count(len(data) * 3 // 4, 'byte')}"
+        return f"{kind}, {counted(len(data) * 3 // 4, 'byte')}"
 
     def body(self) -> list[Part]:
         url = self.content.get("url") or self.argument("url")
