@@ -1,5 +1,6 @@
 """Every way out leaves the terminal as it was found, and says so by its exit code."""
 
+import re
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -161,7 +162,8 @@ def test_suspend_and_resume_in_a_shell(terminals: Ready) -> None:
     terminal.send(CTRL_C)
     terminal.wait_gone("kept over the pause")
     terminal.send(CTRL_D)
-    terminal.wait_for("prompt>")
+    # A new one: those of before stand there as soon as the screen is left.
+    terminal.wait_for(re.compile(r"--demo\nprompt>\s*\Z"))
     terminal.assert_restored()
     terminal.send("echo code $?\r")
     terminal.wait_for("code 0")

@@ -174,6 +174,11 @@ class User:
     def __init__(self, app: "PicturedApp", pilot: Pilot[Any], clock: Clock) -> None:
         self._app, self._pilot, self._clock = app, pilot, clock
 
+    @property
+    def columns(self) -> int:
+        """Of the screen."""
+        return self._app.size.width
+
     async def press(self, *keys: str) -> None:
         """Keys by Textual's names, each handled before the next one comes."""
         for key in keys:

@@ -25,6 +25,8 @@ async def connected(user: User, name: str = "shop") -> None:
     """Its panel is open, and the server answers."""
     await user.press("f7")
     await user.sees(f"✓ {name}")
+    if user.columns >= 100:  # what it offers beside tools is asked for after it is connected
+        await user.sees("user · 2")
     await user.press("escape")
 
 
@@ -55,7 +57,7 @@ async def tools_are_listed(user: User) -> None:
 @state(servers=ONE, size=(120, 34))
 async def server_is_switched_off(user: User) -> None:
     await user.press("f7")
-    await user.sees("✓ shop")
+    await user.sees("✓ shop", "2 resources")
     await user.press("e")
     await user.sees("⊘ shop")
 
