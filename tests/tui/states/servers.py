@@ -35,7 +35,9 @@ async def connected(user: User, name: str = "shop") -> None:
     "off": zoo("Plain", enabled=False), "shop": zoo("Plain"),
 }, size=(120, 34))  # fmt: skip
 async def each_state(user: User) -> None:
-    await connected(user)
+    await user.press("f7")
+    await user.sees("✓ shop")
+    await user.press("escape")
     await user.sees("● asleep", "✗ broken", "⊘ off", "✓ odd")
 
 
