@@ -68,7 +68,8 @@ class CommandResults:
         if conversation is None:
             return
 
-        def compose(line: str | None) -> None:
+        def closed(line: str | None) -> None:
+            app.tour.saw("settings")
             if line is not None and app.composer.is_empty:
                 app.composer.load(f"/settings {line}")
 
@@ -77,5 +78,5 @@ class CommandResults:
                 conversation.held_settings.rows,
                 lambda line: conversation.command(f"/settings {line}"),
             ),
-            compose,
+            closed,
         )

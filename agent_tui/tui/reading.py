@@ -147,5 +147,7 @@ class Reading(App[int], inherit_bindings=False):
         self._end_search(stay=True)
 
     def _end_search(self, *, stay: bool) -> None:
+        if self.search_line.state.total:
+            self.tour.saw("found")
         self.transcript.end_search(stay=stay)
         self.search_line.close()

@@ -36,8 +36,6 @@ class Tour:
         """How often the thing of this step had happened when it began."""
         self._look: Timer | None = None
         self._unsubscribe = lambda: None
-        self._in_settings = False
-        self._found = False
         self._leaving = False
 
     @property
@@ -121,8 +119,6 @@ class Tour:
 
     def look(self) -> None:
         """What the screen shows now."""
-        from agent_tui.tui.screens.settings import SettingsScreen
-
         app, progress = self._app, self._progress
         conversation = app.desk.conversation
         if conversation is None:
@@ -136,15 +132,6 @@ class Tour:
             progress.changed()
         if self._wants("container") and app.panel.display and app.panel.shown == "container":
             progress.saw("container")
-        if app.search_line.display:
-            self._found = self._found or app.search_line.state.total > 0
-        elif self._found:  # it is over: the keys are the composer's again
-            self._found = False
-            progress.saw("found")
-        in_settings = isinstance(app.screen, SettingsScreen)
-        if self._in_settings and not in_settings:
-            progress.saw("settings")
-        self._in_settings = in_settings
         if self._wants("offered") and any(
             row.exposure in ("both", "programmatic") for row in conversation.toolset.rows()
         ):

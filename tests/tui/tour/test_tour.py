@@ -3,8 +3,11 @@
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from agent_tui.agent.events import AgentEndEvent
 from agent_tui.agent.messages import AssistantMessage
+from agent_tui.tui.tour import tour
 from agent_tui.tui.tour.steps import STEPS
 from tests.tui.conftest import Drive
 from tests.tui.fake_conversation import FakeConversation
@@ -102,6 +105,28 @@ async def test_a_thing_that_was_done_before_its_step_is_passed_over_only_where_o
             titles += [s.title for s in STEPS if f"  {s.title}   " in d.screen]
             await d.press("alt+n")
         assert "A server" not in titles and "Its tool" in titles
+
+
+async def test_a_search_counts_however_quickly_it_is_done(
+    drive: Drive, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(tour, "LOOK_S", 3600.0)  # nobody looks while it is open
+    conv = conversation()
+    async with drive(conv=conv) as d:
+        d.app.notice("info", "some files are here")
+        await d.app.tour.begin(conv)  # type: ignore[arg-type]
+        for _ in range([step.title for step in STEPS].index("Search")):
+            await d.press("alt+n")
+        await d.shows("Search")
+        await d.press("ctrl+f")
+        await d.type("nothing of the kind")
+        await d.press("escape")
+        assert "  Search  " in d.screen, "there was no match"
+        await d.press("ctrl+f")
+        await d.type("files")
+        await d.shows("2 of 2")
+        await d.press("escape")
+        await d.shows("  Settings  ")
 
 
 async def test_elsewhere_it_only_says_where_it_runs(drive: Drive):
