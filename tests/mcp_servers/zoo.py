@@ -185,7 +185,8 @@ class Animal:
                 return text(f"no tool {name}") | {"isError": True}
 
     def slow(self, arguments: Json, message: Json, send: Send) -> Json:
-        """until: a file; it is done as soon as that is there."""
+        """until: a file; it is done as soon as that is there. stays: it comes to this step and
+        no further."""
         steps, until = arguments.get("steps", 3), arguments.get("until")
         token = ((message.get("params") or {}).get("_meta") or {}).get("progressToken")
         for step in range(1, steps + 1):
@@ -198,6 +199,8 @@ class Animal:
             if token is not None:
                 notify(send, "notifications/progress", progressToken=token, progress=step,
                        total=steps, message=f"step {step}")  # fmt: skip
+            if step == arguments.get("stays"):
+                time.sleep(3600)
         return text("done")
 
     def ask(self, send: Send, method: str, params: Json) -> Json:

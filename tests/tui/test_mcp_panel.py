@@ -150,3 +150,16 @@ async def test_a_servers_name_is_not_cut_for_what_stands_beside_it(drive: Drive)
         await d.press("f7")
         await d.until(lambda: "shop-of-animals" in panel(d).split("\n")[2])
         assert "1 call running" in panel(d).split("\n")[2]
+
+
+async def test_the_chosen_one_is_marked_while_the_panel_has_the_keys_and_no_longer(drive: Drive):
+    async with drive(conv=conversation(server("zoo"))) as d:
+        await d.press("f7")
+        await d.until(lambda: "✓ zoo" in panel(d))
+        panel_ = d.app.mcp_panel
+        panel_._ticker.stop()  # type: ignore[union-attr]  # not a second later: at once
+        assert panel_._text.focused
+        await d.press("escape")
+        assert not panel_._text.focused
+        await d.press("f7")
+        assert panel_._text.focused

@@ -170,10 +170,9 @@ class McpPanel(VerticalScroll, can_focus=True):
 
     # --- keys -------------------------------------------------------------------------------
 
-    def on_focus(self) -> None:
-        self._draw()
-
-    def on_blur(self) -> None:
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """on_focus and on_blur come before it has changed."""
+        super().watch_has_focus(has_focus)
         self._draw()
 
     def watch_chosen(self) -> None:

@@ -8,7 +8,10 @@ HTTP on loopback. Fixed are: clocks, how long a tool took, the folder's name, re
 
 import asyncio
 import datetime
+import difflib
+import html
 import json
+import re
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -22,6 +25,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 import pytest
+from pytest_textual_snapshot import normalize_svg
 from textual import events
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
@@ -67,9 +71,11 @@ TOOK_MS = 120
 """What each tool took."""
 
 BOUND_S = 30.0
+"""Nothing takes so long unless it never comes."""
 AT_REST = 6
 """So many looks, 20 ms apart, must see the same."""
-"""Nothing takes so long unless it never comes."""
+LATE_S = 10.0
+"""So long what is at rest, and is not yet what was expected, may still change to it."""
 
 Turn = dict[str, Any]
 Play = Callable[["User"], Awaitable[None]]
@@ -232,6 +238,7 @@ class User:
             if app.grown and not before:
                 app.transcript._tick()
                 app.view.tick()
+                app.mcp_panel.look()
             now = self._screen
             same = same + 1 if now == before and (not app.grown or app.transcript.quiet) else 0
             if same == AT_REST:
@@ -279,23 +286,64 @@ class PicturedApp(AgentTuiApp):
 
     CSS_PATH = Path(agent_tui.tui.__file__).parent / AgentTuiApp.CSS_PATH
     pictured_ports: Sequence[str] = ()
+    pictured: str | None = None
+    """The picture, once it is the expected one."""
+    last: str | None = None
+    """The picture that was taken last."""
 
     async def on_unmount(self) -> None:
         if (conversation := self.desk.conversation) is not None:
             await conversation.close()
 
+    async def becomes(self, expected: str) -> None:
+        """Take the picture as soon as it is this one. What a server, a thread or another process
+        still had to say comes when it comes; that it came is what the picture shows."""
+        until = time.monotonic() + LATE_S
+        while time.monotonic() < until:
+            svg = self.export_screenshot(title=self.title, simplify=True)
+            if normalize_svg(svg) == expected:
+                self.pictured = svg
+                return
+            await asyncio.sleep(0.05)
+
     def export_screenshot(self, **more: Any) -> str:
+        if self.pictured is not None:
+            return self.pictured
         svg = super().export_screenshot(**more)
         for port in self.pictured_ports:
             svg = svg.replace(port, "8" * 5)
+        self.last = svg
         return svg
+
+
+def differences(before: str, after: str) -> str:
+    """Of two pictures: the rows of text that differ; colours only where no text does."""
+
+    def rows(svg: str) -> list[str]:
+        found: dict[float, list[tuple[float, str]]] = {}
+        for x, y, text in re.findall(r'<text[^>]*x="([\d.]+)"[^>]*y="([\d.]+)"[^>]*>(.*?)</text>',
+                                     svg, re.S):  # fmt: skip
+            found.setdefault(float(y), []).append((float(x), html.unescape(text)))
+        return [
+            "".join(text for _, text in sorted(row)).replace("\xa0", " ").rstrip()
+            for _, row in sorted(found.items())
+        ]
+
+    def differing(of: Callable[[str], list[str]]) -> str:
+        return "\n".join(list(difflib.unified_diff(of(before), of(after), lineterm="", n=0))[2:])
+
+    return differing(rows) or differing(str.splitlines)
 
 
 class Picture:
     """Takes the picture of a state and compares it."""
 
-    def __init__(self, snap_compare: Any, monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    def __init__(
+        self, snap_compare: Any, monkeypatch: pytest.MonkeyPatch, home: Path, expected: str | None
+    ) -> None:
         self._compare, self._patch, self._home = snap_compare, monkeypatch, home
+        self._expected = expected
+        """None: there is none yet, or it is to be taken anew."""
 
     def __call__(
         self,
@@ -305,6 +353,7 @@ class Picture:
         theme: str = "dark",
         environ: dict[str, str] | None = None,
     ) -> bool:
+        """Whether it is the expected one. Raises AssertionError with the rows that differ."""
         clock = Clock()
         fix(self._patch, clock, patient=state.patient)
         fixed = {
@@ -375,6 +424,8 @@ class Picture:
                         await user._attached()
                     await play(user)
                     await user.settles()
+                    if play is state.play and self._expected is not None:
+                        await app.becomes(self._expected)
                 except BaseException as error:
                     failure.append(error)
                     raise
@@ -392,7 +443,12 @@ class Picture:
             earlier.run(headless=True, size=wanted, auto_pilot=look)
         app = made(state.wish)
         try:
-            return self._compare(app, terminal_size=wanted, run_before=playing(app, state.play))
+            same = self._compare(app, terminal_size=wanted, run_before=playing(app, state.play))
+            if not same and self._expected is not None:
+                assert app.last is not None
+                rows = differences(self._expected, normalize_svg(app.last))
+                raise AssertionError(f"another picture:\n{rows}")
+            return same
         except BaseException:
             if failure:
                 raise failure[0] from None

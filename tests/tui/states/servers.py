@@ -78,11 +78,11 @@ async def call_is_asked_for(user: User) -> None:
     await user.sees("wants to run")
 
 
-@state(call("slow", steps=100_000, s=2), servers=ONE, allow=("shop__slow",))
+@state(call("slow", steps=8, stays=5), servers=ONE, allow=("shop__slow",))
 async def call_tells_its_progress(user: User) -> None:
     await connected(user)
     await user.say("ask the shop")
-    await user.sees("1 of 100000")
+    await user.sees("5 of 8")
 
 
 @state(call("ask", schema=SCHEMA), servers=ONE, allow=("shop__ask",))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_textual_snapshot import normalize_svg
 
 from tests.tui.states import (  # noqa: F401
     answers,
@@ -63,9 +64,15 @@ OTHER_LOOKS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.fixture
-def picture(snap_compare: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Picture:
+def picture(
+    snap_compare: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+    request: pytest.FixtureRequest,
+) -> Picture:  # fmt: skip
     """picture(state, **look): takes it in ~/src/shop and compares it."""
-    return Picture(snap_compare, monkeypatch, tmp_path)
+    kept = SNAPSHOTS / f"{request.node.name}.svg"
+    renewed = request.config.getoption("update_snapshots")
+    expected = None if renewed or not kept.exists() else normalize_svg(kept.read_text("utf-8"))
+    return Picture(snap_compare, monkeypatch, tmp_path, expected)
 
 
 @pytest.mark.parametrize("state", STATES.values(), ids=STATES.keys())
