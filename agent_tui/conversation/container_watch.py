@@ -126,7 +126,7 @@ class ContainerWatch:
             id,
             state.state_at(self._clock()),
             state.expires_at,
-            pending=len(state.pending),
+            pending=state.awaited,
             reused=state.reused,
             programs=totals.programs,
             last_output=state.last_output,

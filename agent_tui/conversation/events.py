@@ -62,7 +62,8 @@ class ProgramRun:
 
 @dataclass(slots=True)
 class ContainerChangedEvent:
-    """expires_at: ISO 8601 as sent. pending: calls a paused program waits for.
+    """expires_at: ISO 8601 as sent. pending: calls a paused program waits for,
+    as the service counts: also those whose results have not gone out yet.
 
     id "": the user has given the container up. programs, calls, failed: of this container.
     runs: its newest programs. kept_out_tokens_estimate, round_trips_saved: of the conversation;

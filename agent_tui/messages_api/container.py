@@ -50,7 +50,9 @@ class ContainerState:
 
     id: None before the first, and again once it is given up; last_id stays. created_at,
     seen_at: seconds of the caller's clock at its first and last response. expires_at: ISO 8601
-    as sent. pending: ids of the calls a paused program waits for; paused_at: since when.
+    as sent. pending: ids of the calls of a paused program that have no result yet; awaited: how
+    many the service waits for, which also waits for results that have not gone out; paused_at:
+    since when.
     held_until: a paused program was given up, and the service holds it until about then.
     reused: responses after the first that named the same container. programs: those that ran
     in this container, by id. last_output, files: the end of what the last finished program
@@ -98,11 +100,15 @@ class ContainerState:
         return list(self._pending)
 
     @property
+    def awaited(self) -> int:
+        return len(self._pending) + len(self._answered)
+
+    @property
     def state(self) -> State:
         """By what was said; state_at() also looks at the time."""
         if self.lost:
             return "expired"
-        if self._pending:
+        if self.awaited:
             return "paused"
         if any(program.state == "running" for program in self._open.values()):
             return "busy"
@@ -125,8 +131,8 @@ class ContainerState:
 
     @property
     def answer_due_at(self) -> float | None:
-        """When a pending call is answered too late, about; None while nothing is pending."""
-        if not self._pending or self.paused_at is None:
+        """When it is too late to send the results, about; None while none is awaited."""
+        if not self.awaited or self.paused_at is None:
             return None
         return self.paused_at + ANSWER_WITHIN_S
 
@@ -154,6 +160,9 @@ class ContainerState:
 
     def feed(self, event: StreamEvent, now: float) -> bool:
         """Take in one event; True when something changed. now: seconds of the caller's clock."""
+        if self._ended and _failed(event):  # it never began: the results went to nobody
+            self._response, self._begun = {}, set()
+            return False
         began = self._begin()
         match event:
             case ContainerEvent():
@@ -170,8 +179,8 @@ class ContainerState:
                 return began
 
     def answered(self, call_id: str, *, failed: bool = False, text: str = "") -> bool:
-        """A call has its result; with the last one the program runs on. False: it did not wait
-        for this one."""
+        """A call has its result, which goes to the program with the next request. False: it did
+        not wait for this one."""
         call = self._pending.pop(call_id, None)
         if call is None:
             return False
@@ -184,7 +193,7 @@ class ContainerState:
     def interrupted(self, now: float) -> None:
         """The run was stopped: nothing is waited for any more, and what the last calls gave
         never reached their program. One that was paused stays so at the service."""
-        if self.paused_at is not None and (self._pending or self._answered):
+        if self.paused_at is not None and self.awaited:
             self.held_until = self.paused_at + ANSWER_WITHIN_S
         for call in (*self._pending.values(), *self._answered):
             call.program.undelivered(call)
@@ -412,6 +421,14 @@ class _Rough:
         self._chars += len(text)
         self._tokens += tokens
         return tokens
+
+
+def _failed(event: StreamEvent) -> bool:
+    """The end of a response that broke off."""
+    return isinstance(event, DoneEvent | ErrorEvent) and event.message.stop_reason in (
+        "aborted",
+        "error",
+    )
 
 
 def parse_time(text: str | None) -> float | None:

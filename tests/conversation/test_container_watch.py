@@ -9,6 +9,7 @@ from agent_tui.agent.events import (
     MessageEndEvent,
     MessageUpdateEvent,
     OpaqueEvent,
+    StartEvent,
     TextDeltaEvent,
     ToolCallEndEvent,
     ToolExecutionEndEvent,
@@ -62,9 +63,10 @@ def test_a_program_from_its_start_to_its_output():
         watch.on_event(update(ToolCallEndEvent(number + 1, call(id))))
     watch.on_event(MessageEndEvent(AssistantMessage(stop_reason="tool_use")))
     assert (told[-1].state, told[-1].pending) == ("paused", 2)
-    watch.on_event(finished("t2"))
-    assert (told[-1].state, told[-1].pending) == ("paused", 1)
-    watch.on_event(finished("t1"))
+    for id in ("t2", "t1"):  # they go out together, with the next request
+        watch.on_event(finished(id))
+        assert (told[-1].state, told[-1].pending) == ("paused", 2)
+    watch.on_event(update(StartEvent("msg_2", "demo")))
     assert (told[-1].state, told[-1].pending) == ("busy", 0)
     watch.on_event(update(ContainerEvent(Container(id="c1", expires_at=EXPIRES))))
     watch.on_event(update(OpaqueEvent(0, "end", OpaqueContent(raw=RESULT))))
@@ -151,7 +153,7 @@ def test_what_the_results_kept_out_is_told_when_the_program_has_them():
     text = "one row after the other, " * 200
     result = ToolResultMessage(tool_call_id="t1", content=[{"type": "text", "text": text}])
     watch.on_event(ToolExecutionEndEvent("t1", "query", result, False, 1))
-    assert (told[-1].kept_out_tokens_estimate, told[-1].answer_due_at) == (0, None)
+    assert (told[-1].kept_out_tokens_estimate, told[-1].answer_due_at) == (0, 240.0)
     watch.on_event(update(OpaqueEvent(0, "end", OpaqueContent(raw=RESULT))))
     assert told[-1].kept_out_tokens_estimate == estimate_tokens(text)
 

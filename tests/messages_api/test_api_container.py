@@ -15,6 +15,7 @@ from agent_tui.agent.events import (
     ContainerEvent,
     DoneEvent,
     OpaqueEvent,
+    StartEvent,
     TextDeltaEvent,
     ToolCallEndEvent,
 )
@@ -90,9 +91,10 @@ def test_a_program_pauses_goes_on_and_ends() -> None:
     assert state.pending == ["toolu_01"]
     assert (state.created_at, state.expires_at, state.reused) == (100.0, EXPIRES, 0)
     state.answered("toolu_01")
-    assert (state.state, state.pending) == ("busy", [])
+    assert (state.state, state.pending, state.awaited) == ("paused", [], 1), "not sent yet"
     feed(state, RECORDINGS["program-goes-on"], 110.0)
     assert (state.state, state.pending, state.reused) == ("paused", ["toolu_02"], 1)
+    assert state.awaited == 1
     state.answered("toolu_02")
     feed(state, RECORDINGS["program-ends"], 120.0)
     assert (state.state, state.pending, state.last_output) == ("idle", [], "2\n")
@@ -214,9 +216,25 @@ def test_the_answer_is_due_about_four_minutes_after_the_pause() -> None:
     state.answered("t1")
     assert state.answer_due_at == 10.0 + ANSWER_WITHIN_S, "the other one is still waited for"
     state.answered("t2")
-    assert state.answer_due_at is None
+    assert (state.state, state.awaited) == ("paused", 2)
+    assert state.answer_due_at == 10.0 + ANSWER_WITHIN_S, "the results have not gone out"
+    said(state, StartEvent("msg_2", "demo"), now=20.0)
+    assert (state.state, state.awaited, state.answer_due_at) == ("busy", 0, None)
     said(state, call("t3"), done("tool_use"), now=30.0)
     assert state.answer_due_at == 30.0 + ANSWER_WITHIN_S
+
+
+@pytest.mark.parametrize("stop_reason", ["error", "aborted"])
+def test_a_request_that_never_began_brings_the_program_nothing(stop_reason: str) -> None:
+    state = said(ContainerState(), named(), code(), call("t1"), done("tool_use"), now=10.0)
+    state.answered("t1", text="y" * 40)
+    said(state, done(stop_reason), now=20.0)
+    assert (state.state, state.awaited, state.kept_out) == ("paused", 1, 0)
+    state.struck()
+    assert state.awaited == 1 and list(state.programs) == ["p1"]
+    state.interrupted(20.0)
+    assert (state.state, state.awaited) == ("paused", 0)
+    assert state.held_until == 10.0 + ANSWER_WITHIN_S, "the service knows nothing of it"
 
 
 def test_stopping_ends_the_waiting() -> None:
@@ -310,6 +328,7 @@ def test_time_expires_it_whatever_was_said() -> None:
     assert state.state_at(over - 1) == "paused"
     assert state.state_at(over) == "expired"
     state.answered("t1")
+    said(state, StartEvent("msg_2", "demo"))
     assert state.state_at(over + 60) == "busy", "no container expires under a program that runs"
     said(state, call("t2"), named("c1", "2026-11-30T17:00:00Z"))
     assert state.state_at(over) == "paused", "the service's word counts more than our clock"
@@ -434,10 +453,11 @@ def test_any_order_of_events_leaves_a_valid_state(steps: list[Any]) -> None:
                 method() if name == "struck" else method(float(now))
         at = state.state
         given_up = state.held_until is not None
-        assert (at == "paused") == ((bool(state.pending) or given_up) and not state.lost)
-        assert not (given_up and state.pending)
+        assert (at == "paused") == ((bool(state.awaited) or given_up) and not state.lost)
+        assert not (given_up and state.awaited)
+        assert state.awaited >= len(state.pending)
         assert state.lost == (at == "expired")
-        assert (state.answer_due_at is not None) == bool(state.pending)
+        assert (state.answer_due_at is not None) == bool(state.awaited)
         running = [p for p in state.programs.values() if p.state == "running"]
         assert at != "busy" or running
         assert at not in ("created", "idle") or not running
