@@ -69,9 +69,11 @@ async def _act(words: list[str], cwd: str, plan: McpPlan, as_json: bool) -> int:
         link.begin()
         if words[0] in _LOOKING:
             await _connect(link, words[0], words[1:])
+        adds = words[0] in ("add", "add-json")
+        before = set((await link.get_manager()).servers()) if adds else set[str]()
         result = await McpActions(link, command="agent-tui mcp", scope="user").run(words)
-        if words[0] in ("add", "add-json") and result.error is None:
-            await link.wait_for(link.servers(), plan.wait_s or 0)
+        if adds and result.error is None:
+            await link.wait_for(set(link.servers()) - before, plan.wait_s or 0)
         await link.settled()
     finally:
         await link.close()

@@ -9,7 +9,11 @@ from typer.testing import CliRunner
 
 from agent_tui import paths
 from agent_tui.cli import app
+from agent_tui.conversation.mcp.link import McpLink
+from agent_tui.conversation.mcp.plan import McpPlan
+from agent_tui.conversation.toolset import Toolset
 from agent_tui.mcp_servers import McpError, McpManager
+from agent_tui.mcp_servers.config import ServerConfig
 from tests.conversation.mcp_making import ZOO_COMMAND, configure, entry
 
 SECRET = "tok-0123456789abcdef"
@@ -83,6 +87,32 @@ def test_options_of_other_clients_mean_the_same(mcp: Any) -> None:
         said = mcp("add", *words, "other", url)
         assert said.code == 2 and said.out == ""
     assert "A transport is stdio, http or sse." in mcp("add", "-t", "x", "other", url).err
+
+
+def test_an_added_server_waits_for_no_other(mcp: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was there before is not connected to; nor are its tries awaited."""
+    waited: list[set[str]] = []
+
+    async def wait_for(self: McpLink, servers: set[str], wait_s: float) -> None:
+        waited.append(set(servers))
+
+    monkeypatch.setattr(McpLink, "wait_for", wait_for)
+    for name in ("one", "two"):
+        assert mcp("add", name, "http://127.0.0.1:9/mcp").code == 0
+    assert waited == [{"one"}, {"two"}]
+
+
+async def test_a_server_that_failed_once_is_awaited_no_longer(tmp_path: Path) -> None:
+    """It is tried again; whoever adds it hears at once that it is not there."""
+    link = McpLink(str(tmp_path), McpPlan(interactive=False), Toolset(), lambda event: None)
+    try:
+        link.begin()
+        manager = await link.get_manager()
+        manager.add(ServerConfig(name="away", transport="http", url="http://127.0.0.1:9/mcp"))
+        await link.wait_for({"away"}, 600.0)
+        assert manager.snapshot("away").state == "failed"
+    finally:
+        await link.close()
 
 
 def test_notes_of_a_server_are_told_once(mcp: Any) -> None:
