@@ -155,7 +155,15 @@ class Terminal:
         not be told from the lines of a paste."""
         self.send(ENTER)
         with self._news:
-            self._news.wait_for(lambda: self._ended or not self._draft().strip(), 10 * SLOW)
+            if not self._news.wait_for(lambda: self._ended or not self._draft().strip(), 10 * SLOW):
+                raise AssertionError(f"it keeps {self._draft()!r}\n{_framed(self._shown())}")
+
+    def say_wrong(self, text: str, answer: "str | Callable[[str], Any]") -> None:
+        """Type a line that is refused by this answer, and comes back into the composer."""
+        self.write(text)
+        self.send(ENTER)
+        self.wait_for(answer)
+        self.wait_for(lambda _: text.rstrip() in self._draft())
 
     def answer(self, question: str, key: str) -> None:
         """Answer a question that stands above the composer, once its grace time is over."""

@@ -112,8 +112,7 @@ def test_model_changes_the_next_request(server: OfflineProcess, terminal: Termin
 
 
 def test_effort_changes_the_next_request(server: OfflineProcess, terminal: Terminal) -> None:
-    terminal.say("/effort enormous")
-    terminal.wait_for(all_words(["enormous", "low, medium, high"]))
+    terminal.say_wrong("/effort enormous", all_words(["enormous", "low, medium, high"]))
     terminal.say("/effort low")
     terminal.wait_for("model-two low")
     terminal.say("think less")
@@ -153,8 +152,8 @@ def test_an_unknown_command_is_named_and_not_sent(
     server: OfflineProcess, terminal: Terminal
 ) -> None:
     before = len(server.requests())
-    terminal.say("/modle model-one")
-    terminal.wait_for(all_words(["There is no command /modle", "Did you mean /model?"]))
+    refusal = all_words(["There is no command /modle", "Did you mean /model?"])
+    terminal.say_wrong("/modle model-one", refusal)
     terminal.say("/etc/passwd is a path")
     server.wait_requests(1, "/etc/passwd is a path")
     assert len(server.requests()) == before + 1
@@ -256,8 +255,7 @@ def test_login_and_logout(terminals: dict[str, Terminal], refusing: Catcher) -> 
     terminal = terminals["login"]
     credentials = terminal.state / "credentials.json"
     terminal.wait_ready()
-    terminal.say("/login " + "not-a-key-of-mine")
-    terminal.wait_for("The key is asked for, unseen")
+    terminal.say_wrong("/login " + "not-a-key-of-mine", "The key is asked for, unseen")
     assert not credentials.exists()
     terminal.say("/login")
     terminal.wait_for("Enter a key")

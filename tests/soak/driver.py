@@ -301,6 +301,7 @@ class Soak:
         self._look()
         wanted = self.model.session
         if not (wanted.said or wanted.items()):
+            self._sessions.remove(wanted.id)  # nothing was to be kept
             self.model.restarted([], {"items": [], "paused": False})
             await self._start()
             return
