@@ -222,7 +222,7 @@ class Mending:
                 return self._without_container(attempt, "is gone")
             case "server" if error.status == 500:
                 # Seen for a container that was reclaimed: no type, no word of it.
-                return self._without_container(attempt, "may be gone")
+                return self._without_container(attempt, "may be gone", certain=False)
             case "not_found" | "invalid_request" if self._without_upload(error, attempt):
                 return True
             case "too_large" | "invalid_request":
@@ -249,16 +249,25 @@ class Mending:
         )
         return True
 
-    def _without_container(self, attempt: _Try, what: str) -> bool:
+    def _without_container(self, attempt: _Try, what: str, *, certain: bool = True) -> bool:
+        """certain: it is gone, whatever becomes of the request that is sent without it."""
         if not attempt.options.container_id:
             return False
         attempt.options = replace(attempt.options, container_id=None)
-        attempt.drops = True
         messages = repair(attempt.context.messages, program_lost=True, cut_unstarted=True)
         if messages:
-            attempt.mends.append(Mend("note", (messages[-1].id,), CONTAINER_NOTE))
+            mend = Mend("note", (messages[-1].id,), CONTAINER_NOTE)
+            if certain:
+                self._take(mend)
+                self._keep_record(mend)
+            else:
+                attempt.mends.append(mend)
             messages = [*messages, _note(messages[-1], CONTAINER_NOTE)]
         attempt.context = replace(attempt.context, messages=messages)
+        if certain:
+            self._container_lost()
+        else:
+            attempt.drops = True
         self._notify(
             f"The code execution container {what}, with its files; the request is sent without "
             "it, and the model is told."

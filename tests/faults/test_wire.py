@@ -422,6 +422,28 @@ async def test_A25_a_lost_container_is_dropped_once(how: str, tmp_path: Path) ->
         assert without_marks(resumed.bodies[0]["messages"])[: len(before)] == before
 
 
+async def test_A25_it_is_gone_also_where_the_request_without_it_is_refused(tmp_path: Path) -> None:
+    session = Session.create(str(tmp_path), tmp_path / "home")
+    session.append_message(UserMessage(content=[TextContent(text="make a file")]))
+    session.append_message(AssistantMessage(content=[TextContent(text="made")]))
+    session.record_container(Container(id="container_1", expires_at="2099-01-01T00:00:00Z"))
+    too_large = {"status": 413, "error": "Request exceeds the maximum size"}
+    async with talking(
+        GONE["expired"], too_large, {"text": "ok"}, cwd=tmp_path, session=session, tools=[CODE]
+    ) as talk:
+        await talk.say("read the file")
+        assert talk.last.stop_reason == "error"
+        assert talk.conversation.state()["container"]["state"] == "expired"
+        assert from_disk(session).container is None
+        await talk.say("and now?")
+        assert talk.last.text == "ok"
+        asked_for = [body.get("container") for body in talk.bodies]
+        assert asked_for == ["container_1", None, None], "it was asked for again"
+        told = "\n".join(said(talk.bodies[-1]["messages"][-1]))
+        assert told.count("is gone") == 1, "the model is told, once"
+        assert talk.notices.count("container is gone") == 1, "the user is told once"
+
+
 async def test_A25_one_that_expired_days_ago_is_not_even_asked_for(tmp_path: Path) -> None:
     session = Session.create(str(tmp_path), tmp_path / "home")
     session.append_message(UserMessage(content=[TextContent(text="make a file")]))
