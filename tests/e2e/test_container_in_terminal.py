@@ -26,7 +26,8 @@ found = await asyncio.gather(
 for number in range(20):
     await grep(pattern="alpha")
 open("chart.csv", "w").write("region,sum\\nnorth,12\\n")
-print(await shell(command="until [ -e go ]; do sleep 0.05; done; echo open"))
+print(*await asyncio.gather(
+    shell(command="until [ -e go ]; do sleep 0.05; done; echo open"), list()))
 print("all is counted")
 """
 
@@ -144,17 +145,19 @@ def test_the_panel_equals_the_servers_state_through_a_whole_life(
     equals_the_server(life, terminal, "busy")
     terminal.wait_for(re.compile(r"● shell +until"), timeout=20)
     wait_until(lambda: life.container["state"] == "paused")
+    assert life.container["pending"] == 2, "it waits for both, though one of them is done"
+    terminal.wait_for("1 glob, 1 list")
     equals_the_server(life, terminal, "paused")
     assert re.search(r"answer due in 3:\d\d", terminal.panel())
     terminal.say("only Europe please")
-    terminal.wait_for("held: a program is paused (1 call)")
+    terminal.wait_for("held: a program is paused (2 calls)")
 
     # The program as a tree: its lines marked, the loop in one, what it waits for below.
     shown = terminal.wait_for(re.compile(r"▣ program 1  in container …\w+ +paused for 1"))
     assert re.search(r"✓ +6 +read\(path", shown)
     assert re.search(r"✓ +9 +await grep.* 20 calls", shown)
-    assert re.search(r"● +11 +print\(await shell", shown)
-    assert re.search(r"├─ ▸ ✓ 20 grep, 1 read, 1 glob", shown)
+    assert re.search(r"● +12 +shell\(command", shown)
+    assert re.search(r"├─ ▸ ✓ 20 grep, 1 read, 1 glob, 1 list", shown)
     assert re.search(r"└─ ● shell +until", shown)
 
     (terminal.cwd / "go").touch()
@@ -162,10 +165,10 @@ def test_the_panel_equals_the_servers_state_through_a_whole_life(
     terminal.wait_ready()
     equals_the_server(life, terminal, "idle")
     panel = terminal.wait_for("chart.csv  20 B")
-    for words in ("exit 0", "23 calls", "all is counted", "round trips saved 22"):
+    for words in ("exit 0", "24 calls", "all is counted", "round trips saved 23"):
         assert words in panel
     assert "kept out of context ≈" in panel
-    assert re.search(r"✓ ▣ program 1 +12 lines, 23 calls +open", panel)
+    assert re.search(r"✓ ▣ program 1 +13 lines, 24 calls +open", panel)
 
 
 def test_container_saves_and_sends_files(life: Life, terminal: Terminal) -> None:
