@@ -1,5 +1,6 @@
 """`agent-tui mcp ...`: the same actions without a conversation, on stdout and stderr."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -109,7 +110,8 @@ async def test_a_server_that_failed_once_is_awaited_no_longer(tmp_path: Path) ->
         link.begin()
         manager = await link.get_manager()
         manager.add(ServerConfig(name="away", transport="http", url="http://127.0.0.1:9/mcp"))
-        await link.wait_for({"away"}, 600.0)
+        async with asyncio.timeout(20):
+            await link.wait_for({"away"}, 600.0)
         assert manager.snapshot("away").state == "failed"
     finally:
         await link.close()
