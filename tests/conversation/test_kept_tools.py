@@ -45,11 +45,12 @@ async def test_the_choices_are_there_again_and_the_next_request_has_them(tmp_pat
         talk.assert_accepted()
 
 
-async def test_of_several_names_those_before_a_wrong_one_are_kept(tmp_path: Path) -> None:
+async def test_of_several_names_with_a_wrong_one_none_is_kept(tmp_path: Path) -> None:
     async with talking({"text": "a"}, cwd=tmp_path) as talk:
         result = await talk.conversation.command("/tools shell nonsense off")
         assert result.error is not None
-        assert wanted(talk)["shell"] == talk.conversation.session.tools["shell"] == "off"
+        assert wanted(talk)["shell"] == "direct"
+        assert "shell" not in talk.conversation.session.tools
 
 
 async def test_another_session_brings_its_own_choices(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ async def test_a_choice_is_told_to_the_face(tmp_path: Path) -> None:
         told: list[tuple[str, str]] = []
         talk.conversation.remember = lambda name, value: told.append((name, value))
         await run(talk, "/model claude-opus-5")
-        await run(talk, "/effort high")
+        await run(talk, "/effort High")
         await run(talk, "/effort wrong")
         assert told == [("model", "claude-opus-5"), ("thinking", "high")]
 

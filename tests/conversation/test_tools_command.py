@@ -86,6 +86,15 @@ async def test_wrong_words_get_the_right_ones() -> None:
     assert "direct or off" in await error(made, "/tools code_execution programmatic")
 
 
+@pytest.mark.parametrize("names", ["shell nobody", "all nobody", "sh* nobody", "read shell nobody"])
+async def test_of_several_names_all_change_or_none(names: str) -> None:
+    made = conversation()
+    await text(made, "/tools read off")
+    before, chosen = await rows(made), made.toolset.choices()
+    assert "no tool nobody" in await error(made, f"/tools {names} both")
+    assert (await rows(made), made.toolset.choices()) == (before, chosen)
+
+
 async def test_what_cannot_be_called_by_programs_says_why() -> None:
     made = conversation()
     notices: list[str] = []

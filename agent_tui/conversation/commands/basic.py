@@ -46,12 +46,13 @@ async def effort(conversation: "Conversation", arguments: str) -> CommandResult:
     if not arguments:
         text = f"The thinking level (setting `thinking`) is `{conversation.thinking}`."
         return CommandResult(text=text)
+    level = arguments.lower()
     try:
-        conversation.set_thinking(arguments)
+        conversation.set_thinking(level)
     except ValueError as error:
         return CommandResult(error=str(error))
-    conversation.remember("thinking", arguments)
-    return CommandResult(text=f"From the next request on the thinking level is `{arguments}`.")
+    conversation.remember("thinking", level)
+    return CommandResult(text=f"From the next request on the thinking level is `{level}`.")
 
 
 async def system(conversation: "Conversation", arguments: str) -> CommandResult:

@@ -39,14 +39,14 @@ async def tools(conversation: "Conversation", arguments: str) -> CommandResult:
     exposure = _exposure(last)
     if exposure is None or not names:
         return _some(conversation, [*names, last])
-    before = conversation.toolset.tools()
+    before, choices = conversation.toolset.tools(), conversation.toolset.choices()
     try:
         for name in names:
             conversation.toolset.set_exposure(name, exposure)
     except ToolChoiceError as error:
+        conversation.toolset.restore(choices)  # all of the names, or none
         return CommandResult(error=str(error))
-    finally:  # of several names the first ones hold, though a later one is wrong
-        conversation.session.record_tools(conversation.toolset.choices())
+    conversation.session.record_tools(conversation.toolset.choices())
     return _changed(conversation, names, exposure, changed=conversation.toolset.tools() != before)
 
 
