@@ -73,7 +73,7 @@ TOOK_MS = 120
 BOUND_S = 30.0
 """Nothing takes so long unless it never comes."""
 AT_REST = 6
-"""So many looks, 20 ms apart, must see the same."""
+"""So many looks, 20 ms apart, must see the same; where one knows what is to be seen, two."""
 LATE_S = 10.0
 """So long what is at rest, and is not yet what was expected, may still change to it."""
 
@@ -177,8 +177,10 @@ class Clock:
 class User:
     """Keys, eyes, and a clock; that is all a state has."""
 
-    def __init__(self, app: "PicturedApp", pilot: Pilot[Any], clock: Clock) -> None:
-        self._app, self._pilot, self._clock = app, pilot, clock
+    def __init__(
+        self, app: "PicturedApp", pilot: Pilot[Any], clock: Clock, *, looks: int = AT_REST
+    ) -> None:
+        self._app, self._pilot, self._clock, self._looks = app, pilot, clock, looks
 
     @property
     def columns(self) -> int:
@@ -241,7 +243,7 @@ class User:
                 app.mcp_panel.look()
             now = self._screen
             same = same + 1 if now == before and (not app.grown or app.transcript.quiet) else 0
-            if same == AT_REST:
+            if same == self._looks:
                 return
             before = now
             await asyncio.sleep(0.02)
@@ -418,7 +420,7 @@ class Picture:
 
         def playing(app: PicturedApp, play: Play) -> Any:
             async def run_before(pilot: Pilot[Any]) -> None:
-                user = User(app, pilot, clock)
+                user = User(app, pilot, clock, looks=AT_REST if self._expected is None else 2)
                 try:
                     if play is not state.play or "picked_at" not in state.name:
                         await user._attached()
