@@ -38,6 +38,7 @@ async def test_a_resource_that_is_named_goes_out_with_the_message(tmp_path: Path
             "[resource zoo://cage/7]\ninside zoo://cage/7",
         ]
         await talk.say("mail me@zoo:zoo://cage/1 or @nobody:x://y or @zoo")
+        assert await talk.conversation.mcp.mentions.named("mail me@zoo:zoo://cage/1") == []
         assert len(said(talk.bodies[1]["messages"][-1])) == 1, "no server is named here"
 
 

@@ -156,10 +156,11 @@ async def test_the_chosen_one_is_marked_while_the_panel_has_the_keys_and_no_long
     async with drive(conv=conversation(server("zoo"))) as d:
         await d.press("f7")
         await d.until(lambda: "✓ zoo" in panel(d))
-        panel_ = d.app.mcp_panel
-        panel_._ticker.stop()  # type: ignore[union-attr]  # not a second later: at once
-        assert panel_._text.focused
+        servers = d.app.mcp_panel
+        await d.until(lambda: servers.ticking)
+        servers._ticker.stop()  # type: ignore[union-attr]  # not a second later: at once
+        await d.until(lambda: servers._text.focused)
         await d.press("escape")
-        assert not panel_._text.focused
+        await d.until(lambda: not servers._text.focused)
         await d.press("f7")
-        assert panel_._text.focused
+        await d.until(lambda: servers._text.focused)
