@@ -422,7 +422,9 @@ class Conversation(QueueControl):
         return self._registry.takes_any(line)
 
     def set_model(self, model: str) -> None:
-        """From the next request on."""
+        """From the next request on. Raises ValueError for an empty name."""
+        if not model.strip():
+            raise ValueError("The name of the model is empty.")
         self.models.choose(model)
         self.agent.set_model(model)
         self.session.record_model(model)

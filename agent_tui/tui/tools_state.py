@@ -72,6 +72,8 @@ class ToolRow:
     """The API runs it: it waits for nobody here and cannot be stopped alone."""
     waits: int = 0
     """Calls that a program waits for."""
+    unanswered: bool = False
+    """Nothing in a stored history answers it: whether it ran is not known."""
     tallied: CallState | None = None
 
     @property

@@ -370,6 +370,8 @@ async def test_model_and_thinking_change_from_the_next_request_on(tmp_path: Path
         )
         state = await it.ok("state")
         assert (state["model"], state["thinking"]) == ("claude-opus-4-8", "high")
+        assert "name of the model is empty" in await it.error("set_model", model=" ")
+        assert (await it.ok("state"))["model"] == "claude-opus-4-8"
         changed = [(e["name"], e["value"]) for e in it.all("setting_changed")]
         assert changed == [("model", "claude-opus-4-8"), ("thinking", "high")]
         await it.ok("prompt", text="Go.")

@@ -79,4 +79,10 @@ async def test_a_call_that_was_stopped_while_it_ran_did_run(drive: Drive):
     conv.brings_back = Restored(durations={"a": 7000})
     async with drive(size=(120, 30), conv=conv) as d:
         lines = [line[d.app.panel.region.x :] for line in d.screen.splitlines()][2:4]
-        assert "7.0 s" in lines[0] and "not run" in lines[1]
+        assert "7.0 s" in lines[0] and "no result" in lines[1]
+
+
+async def test_a_call_of_an_answer_that_broke_off_did_not_run(drive: Drive):
+    cut = AssistantMessage(content=[call("a")], stop_reason="aborted")
+    async with drive(size=(120, 30), conv=FakeConversation(messages=[cut])) as d:
+        assert "not run" in [line[d.app.panel.region.x :] for line in d.screen.splitlines()][2]

@@ -17,6 +17,7 @@ from agent_tui.tui.glyphs import UNICODE, Glyphs
 from agent_tui.tui.lines import elapsed, fit
 from agent_tui.tui.panels.tool_choice import ToolChoice
 from agent_tui.tui.tools_state import ToolRow, ToolsState
+from agent_tui.tui.transcript.tool_text import NO_RESULT
 
 _Line = list[tuple[str, str]]
 """Pieces of a line: (component class, safe text)."""
@@ -170,6 +171,8 @@ class ToolsPanel(ToolChoice):
             return word
         if row.state == "running" and row.started is not None:
             return elapsed(self._now - row.started)
+        if row.unanswered and row.state == "stopped":
+            return NO_RESULT
         if row.state == "stopped" and (row.started is None or not row.seconds):
             return "not run"
         return duration(row.seconds) if row.seconds is not None else ""

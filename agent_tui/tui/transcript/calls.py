@@ -59,12 +59,13 @@ class Calls:
             tool.set_arguments(call.arguments)
         self._page.touch(tool)
 
-    def stored(self, call: ToolCall) -> None:
+    def stored(self, call: ToolCall, *, interrupted: bool) -> None:
+        """interrupted: its answer broke off, so none of its calls ran."""
         tool = self.block(call.id, call.name, call.caller)
         tool.set_arguments(call.arguments)
         if call.cut_arguments is not None:
             tool.cut(so_far(call))
-        elif not call.complete:
+        elif interrupted or not call.complete:
             tool.stop()
         self._page.touch(tool)
 
@@ -141,7 +142,7 @@ class Calls:
         """A stored history that ends here answers none of these."""
         for call_id in call_ids:
             tool = self._blocks.pop(call_id)
-            tool.stop()
+            tool.unanswered()
             self._page.touch(tool)
 
     def struck(self, tool: ToolBlock) -> None:

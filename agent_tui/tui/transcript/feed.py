@@ -286,7 +286,8 @@ class Feed:
                     block.close(None)
                     self.add(block, message.id)
                 case ToolCall():
-                    self._calls.stored(content)
+                    interrupted = message.stop_reason in ("aborted", "error")
+                    self._calls.stored(content, interrupted=interrupted)
                 case OpaqueContent():
                     self._api.stored(content, message.id)
         self._texts.settle()

@@ -63,6 +63,7 @@ class ToolBlock(Block):
         self._started: float | None = None
         self._announced = False
         self._was_cut = False
+        self._unknown = False
         self._seconds: float | None = None
         self._most_lines: int | None = None
         """Lines of the result that are made into parts; _cut_lines: how many were not."""
@@ -166,6 +167,12 @@ class ToolBlock(Block):
         if self.state not in ("done", "failed", "stopped"):
             self.state = "stopped"
             self._streaming = Arguments()
+
+    def unanswered(self) -> None:
+        """A stored history holds no result of it: it was killed with the program, and whether it
+        ran is not known."""
+        self._unknown = self.state not in ("done", "failed", "stopped")
+        self.stop()
 
     # --- how it looks ------------------------------------------------------------------
 
@@ -322,6 +329,8 @@ class ToolBlock(Block):
         if self._was_cut:
             why = tool_text.why_cut(self.result) if self.result is not None else ""
             return f"stopped while it was written: {why}" if why else "stopped while it was written"
+        if self._unknown and self.result is None:
+            return tool_text.NO_RESULT
         if self.state == "stopped":
             ran = self._started is not None if self.result is None else self._ran(self.result)
             return "stopped" if ran else "not run"

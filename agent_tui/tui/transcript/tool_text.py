@@ -34,6 +34,9 @@ NOT_RUN = ("Not run:", "Skipped by the user")
 _STOPPED = (*NOT_RUN, "Interrupted: the user", "Interrupted by the user")
 """How results begin that agent/ makes for calls the user stopped."""
 
+NO_RESULT = "no result"
+"""Shown for a call of a stored history that nothing answers (a crash): it may have run."""
+
 REFUSED = "The user refused this call."
 """How the result of a refused one begins; what the user said follows."""
 

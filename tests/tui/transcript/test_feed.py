@@ -486,9 +486,16 @@ def test_a_stored_delivery_shows_where_it_landed() -> None:
     assert rows[0].startswith("⧗ hurry") and rows[0].endswith("turn 2")
 
 
-def test_a_stored_call_without_result_did_not_run() -> None:
+def test_a_stored_call_without_result_may_have_run() -> None:
+    """As after a kill while it ran: nothing says whether it did."""
     rows = Page().load(AssistantMessage(content=[call(command="ls")], stop_reason="tool_use"))
-    assert rows == ["⊘ shell  ls   not run"]
+    assert rows == ["⊘ shell  ls   no result"]
+
+
+@pytest.mark.parametrize("reason", ["aborted", "error"])
+def test_a_stored_call_of_an_answer_that_broke_off_did_not_run(reason: str) -> None:
+    rows = Page().load(AssistantMessage(content=[call(command="ls")], stop_reason=reason))
+    assert rows[0] == "⊘ shell  ls   not run"
 
 
 def test_other_messages_have_their_form() -> None:
