@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from agent_tui.tui.composer import Composer
     from agent_tui.tui.dialog_area import DialogArea
     from agent_tui.tui.messages import QueueAction
-    from agent_tui.tui.queue_view import QueueView
 
 log = logging.getLogger(__name__)
 
@@ -35,8 +34,6 @@ class Face(Protocol):
     def composer(self) -> "Composer": ...
     @property
     def dialogs(self) -> "DialogArea": ...
-    @property
-    def queue_view(self) -> "QueueView": ...
     def run_worker(self, work: Any, *, group: str, exit_on_error: bool) -> Any: ...
     def notice(self, level: Level, text: str) -> None: ...
     def flash(self, text: str) -> None: ...
@@ -236,16 +233,15 @@ class Desk:
     # --- the queue ---------------------------------------------------------------------
 
     def recall(self) -> None:
-        """Alt+Up: edit the message queued last, wherever it stands."""
+        """Alt+Up: edit the last queued message."""
         if self.conversation is None:
             if self.held:
                 self._face.composer.give_back(self.held.pop().text)
                 self._face.show_queue()
             return
-        own = [e.id for e in self.conversation.queue() if e.state != "taken"]
-        if own:
-            came = [item_id for item_id in self._face.queue_view.arrivals if item_id in own]
-            self.edit((came or own)[-1])
+        entries = [e for e in self.conversation.queue() if e.state != "taken"]
+        if entries:
+            self.edit(entries[-1].id)
         else:
             self._face.flash("Nothing is queued.")
 

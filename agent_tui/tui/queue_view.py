@@ -32,9 +32,6 @@ class QueueView(Drawn, can_focus=True):
     question: reactive[bool] = reactive(False)
     """A question takes Enter, which else would resume a paused queue."""
 
-    arrivals: tuple[str, ...] = ()
-    """Ids of the entries, the one queued last at the end."""
-
     def on_mount(self) -> None:
         self.display = False
 
@@ -42,14 +39,12 @@ class QueueView(Drawn, can_focus=True):
         known = {e.id for e in self.entries}
         added = [e.id for e in entries if e.id not in known]
         self.entries = tuple(entries)
-        here = {e.id for e in entries}
-        self.arrivals = (*(i for i in self.arrivals if i in here), *added)
         if added and not self.has_focus:
             self.selected_id = added[-1]
         self.display = bool(entries)
         if not entries and self.has_focus:
             self.post_message(m.QueueAction("back", None))
-        if entries and self.selected_id not in here:
+        if entries and self.selected_id not in {e.id for e in entries}:
             self.selected_id = entries[-1].id
         self._fit_height()
         self.refresh()  # entries are changed in place: equal is not the same

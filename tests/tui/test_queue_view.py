@@ -198,19 +198,6 @@ async def test_the_message_queued_last_is_the_one_chosen(drive: Drive):
         assert steer != later
 
 
-async def test_alt_up_edits_the_message_queued_last_wherever_it_stands(drive: Drive):
-    """A steer stands before the follow-ups that were there before it."""
-    async with drive() as d:
-        await two_items(d)
-        newest = d.conv.queue_item("steer", "not the tests either")
-        d.conv.entries.sort(key=lambda e: e.kind, reverse=True)
-        d.conv.queue_changed()
-        await d.shows("not the tests either")
-        assert d.conv.entries[-1].id != newest
-        await d.press("alt+up")
-        assert d.draft == "not the tests either" and d.conv.locked == {newest}
-
-
 async def test_what_was_withdrawn_is_named(drive: Drive):
     async with drive(size=(120, 30)) as d:
         await two_items(d)
