@@ -7,6 +7,7 @@ import pytest
 
 from agent_tui.agent.events import AgentEndEvent
 from agent_tui.agent.messages import OpaqueContent
+from agent_tui.tui.transcript import tool_text
 
 from .harness import Page
 from .replaying import played, recordings, stored
@@ -23,7 +24,11 @@ def without_times(rows: list[str]) -> list[str]:
 
 @every_recording
 @pytest.mark.parametrize("opened", [False, True])
-def test_streamed_and_stored_show_the_same(path: Path, opened: bool) -> None:
+def test_streamed_and_stored_show_the_same(
+    path: Path, opened: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for a call without a result: only who looked on knows that it did not run."""
+    monkeypatch.setattr(tool_text, "NO_RESULT", "not run")
     live, later = Page(), Page()
     live.modes.tools_open = later.modes.tools_open = opened
     streamed = live.apply(*played(path), AgentEndEvent([]))
