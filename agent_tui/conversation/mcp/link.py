@@ -253,11 +253,7 @@ class McpLink:
 
     async def wait_for(self, servers: Collection[str], wait_s: float) -> None:
         """Until each of these has answered, or failed for the first time, or the time is over."""
-
-        def connects() -> bool:
-            return any(s.state == "connecting" for s in self.snapshots() if s.name in servers)
-
-        await self._wait_until(lambda: not connects(), wait_s)
+        await self._wait_until(lambda: not set(servers) & set(self.connecting()), wait_s)
 
     async def wait_for_catalogs(self, wait_s: float, servers: Collection[str] = ()) -> None:
         """Until those of these servers (default: of all) that are connected have listed their
