@@ -25,6 +25,7 @@ from agent_tui.agent.messages import (
     ToolCall,
     ToolResultMessage,
 )
+from agent_tui.agent.repair_turns import INTERRUPTED
 from agent_tui.messages_api.container_programs import Program, ProgramCall, Totals
 
 State = Literal["created", "busy", "paused", "idle", "expired"]
@@ -285,7 +286,7 @@ class ContainerState:
 
     def _end(self, message: AssistantMessage, now: float) -> bool:
         self._ended = True
-        if message.stop_reason in ("aborted", "error"):
+        if message.stop_reason in INTERRUPTED:
             # None of its calls will run. Programs of earlier responses may still go on.
             for call in self._calls_of(self._response.values()):
                 call.program.forget(call)
@@ -425,10 +426,8 @@ class _Rough:
 
 def _failed(event: StreamEvent) -> bool:
     """The end of a response that broke off."""
-    return isinstance(event, DoneEvent | ErrorEvent) and event.message.stop_reason in (
-        "aborted",
-        "error",
-    )
+    ended = isinstance(event, DoneEvent | ErrorEvent)
+    return ended and event.message.stop_reason in INTERRUPTED
 
 
 def parse_time(text: str | None) -> float | None:

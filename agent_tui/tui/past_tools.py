@@ -9,11 +9,10 @@ from agent_tui.agent.messages import (
     ToolCall,
     ToolResultMessage,
 )
+from agent_tui.agent.repair_turns import INTERRUPTED
 from agent_tui.tui.tools_state import MAX_ROWS, ToolsState
 from agent_tui.tui.transcript.cut_arguments import as_arguments
 from agent_tui.tui.transcript.tool_text import was_stopped
-
-_BROKE_OFF = ("aborted", "error")
 
 
 def show_past(
@@ -51,7 +50,7 @@ def show_past(
 def _may_have_run(messages: Sequence[AgentMessage]) -> Iterator[str]:
     """Ids of whole calls; none of an answer that broke off has run."""
     for message in messages:
-        if isinstance(message, AssistantMessage) and message.stop_reason not in _BROKE_OFF:
+        if isinstance(message, AssistantMessage) and message.stop_reason not in INTERRUPTED:
             yield from (call.id for call in message.tool_calls if call.complete)
 
 

@@ -22,6 +22,7 @@ from agent_tui.agent.messages import (
     ToolCall,
     ToolResultMessage,
 )
+from agent_tui.agent.repair_turns import INTERRUPTED
 from agent_tui.tui.lines import elapsed
 from agent_tui.tui.transcript.api_blocks import ApiBlock
 from agent_tui.tui.transcript.api_feed import ApiFeed
@@ -259,7 +260,7 @@ class Feed:
             elif (
                 isinstance(block, ApiBlock)
                 and not block.done
-                and message.stop_reason in ("aborted", "error")
+                and message.stop_reason in INTERRUPTED
             ):
                 block.stop()
                 page.touch(block)
@@ -286,7 +287,7 @@ class Feed:
                     block.close(None)
                     self.add(block, message.id)
                 case ToolCall():
-                    interrupted = message.stop_reason in ("aborted", "error")
+                    interrupted = message.stop_reason in INTERRUPTED
                     self._calls.stored(content, interrupted=interrupted)
                 case OpaqueContent():
                     self._api.stored(content, message.id)
